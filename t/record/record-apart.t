@@ -101,6 +101,24 @@ $answer = record(@mixed);
 is $answer->json->{recorded}, 2, 'entries that are sent again are recorded';
 is $answer->json->{duplicates}, 2, 'the others are duplicates';
 
+# filters look at the whole batch before anybody has to wait for one of its
+# servers; the table of filters is locked, so they take long
+
+my $filters = $nginx->cluster->connect($nginx->dbname);
+$filters->begin_work;
+$filters->do('lock table filter in access exclusive mode');
+defined(my $pid = fork) or die "fork: $!";
+POSIX::_exit(record(entry($other), entry($bad))->status != 200) if !$pid;
+wait_for { $nginx->sql(q(select count(*) from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'
+      and query ~ 'operator_record_many')) } 60, 'the batch waits';
+is $nginx->sql('select count(*) from (select from log_head
+    where guild_id in (?, ?) and bot = 0 for update skip locked) x', $other,
+    $bad), 2, 'while filters look at a batch, its servers are free';
+$filters->rollback;
+waitpid $pid, 0;
+is $?, 0, 'then it is recorded';
+
 # recording fails for the data of one server
 
 $nginx->sql(q(create function trouble() returns trigger language plpgsql as

@@ -27,6 +27,16 @@ call type_make('batch', $$
     crowded         int[]        -- those with more messages than are kept
 $$);
 
+-- A batch as it is before anything is locked: prefixes are read, and filters
+-- have looked at it.
+
+call type_make('readied', $$
+    batch     batch,
+    docs      text[],
+    masked    text[],            -- the documents behind filters; null: none
+    verdicts  text[]             -- the filters'; null: none is on
+$$);
+
 -- the ignore lists; null: nothing in it
 
 call type_make('ignored', $$
@@ -45,7 +55,6 @@ call type_make('recording', $$
     free      boolean,           -- the plan
     options   logging_options,
     holds     boolean,           -- active ignore is on somewhere
-    filters   boolean,           -- one is on
     lists     ignored,
     channels  logging_channels,
     counted   bigint,            -- up to that id counts were made; null: none
@@ -75,8 +84,63 @@ end $$;
 create or replace function record_batch(guild bigint, bot smallint, b batch,
     docs text[], filter_ms int default 2000, timed boolean default false,
     out verdicts text[], out ids bigint[])
+language plpgsql as $$
+begin
+    select r.verdicts, r.ids into verdicts, ids
+      from record_readied(guild, bot,
+               record_ready(guild, bot, b, docs, filter_ms), timed) r;
+end $$;
+
+
+-- What takes long comes first, before anybody has to wait for it: filters look
+-- at each entry that is not known, also at those that a rule will drop.
+-- filter_ms: null if there is no time for them.
+
+create or replace function record_ready(guild bigint, bot smallint, b batch,
+    docs text[], filter_ms int)
+returns readied language plpgsql set enable_seqscan = off as $$
+declare
+    did   readied;
+    read  record;
+begin
+    if b.prefixed is not null then
+        read := record_prefixes(guild, b, docs);
+        b := read.b;
+        docs := read.docs;
+    end if;
+
+    did.batch := b;
+    did.docs := docs;
+
+    if exists (select from filter f
+                where f.guild_id = guild and f.bot = record_ready.bot
+                  and f.enabled)
+    then
+        did.verdicts := record_known(guild, bot, b.events);
+
+        if filter_ms is null then
+            did.verdicts := array(
+                select coalesce(v.verdict, 'postponed')
+                  from unnest(did.verdicts) with ordinality v (verdict, place)
+                 order by v.place);
+        else
+            select f.docs, f.verdicts into did.masked, did.verdicts
+              from record_filter(maskers(guild, bot),
+                       mask_needles_of(guild, bot), b.types, filter_ms, docs,
+                       did.verdicts) f;
+        end if;
+    end if;
+
+    return did;
+end $$;
+
+
+create or replace function record_readied(guild bigint, bot smallint,
+    r readied, timed boolean, out verdicts text[], out ids bigint[])
 language plpgsql set enable_seqscan = off as $$
 declare
+    b         constant batch := r.batch;
+    docs      text[] := r.docs;
     arrival   bigint;
     received  bigint;
     settings  recording;
@@ -92,12 +156,6 @@ begin
         verdicts := record_times(b.times, received, verdicts);
     end if;
 
-    if b.prefixed is not null then
-        did := record_prefixes(guild, b, docs);
-        b := did.b;
-        docs := did.docs;
-    end if;
-
     did := record_rules(guild, bot, settings, b, docs, verdicts);
     verdicts := did.verdicts;
     routes := did.routes;
@@ -107,10 +165,13 @@ begin
                                         verdicts);
     end if;
 
-    if settings.filters then
-        select f.* into docs, verdicts
-          from record_filter(maskers(guild, bot), mask_needles_of(guild, bot),
-                             b.types, filter_ms, docs, verdicts) f;
+    if r.verdicts is not null then
+        docs := coalesce(r.masked, docs);
+        verdicts := array(
+            select coalesce(v.verdict, v.filtered)
+              from unnest(verdicts, r.verdicts) with ordinality
+                       v (verdict, filtered, place)
+             order by v.place);
     end if;
 
     if b.crowded is not null then
@@ -171,9 +232,6 @@ begin
                     where t.guild_id = guild
                       and t.bot = record_settings.bot
                       and t.active_ignore),
-           exists (select from filter f
-                    where f.guild_id = guild
-                      and f.bot = record_settings.bot and f.enabled),
            (select row(
                 array_agg(i.ignore_value) filter (where i.ignore_type = 0),
                 array_agg(i.ignore_value) filter (where i.ignore_type = 1),
@@ -191,8 +249,8 @@ begin
              where k.guild_id = guild and k.bot = record_settings.bot
              order by k.last_id desc limit 1),
            h.first_log_at
-      into it.free, it.options, it.holds, it.filters, it.lists, it.channels,
-           it.counted, it.first_at
+      into it.free, it.options, it.holds, it.lists, it.channels, it.counted,
+           it.first_at
       from log_head h
       left join logging_options o
         on o.guild_id = guild and o.bot = record_settings.bot

@@ -93,8 +93,16 @@ declare
     ended     text[];      -- verdicts of a part; null: it was not recorded
     numbers   bigint[];
 begin
+    -- sorted, so that all are ready before the first one is recorded
+
     for part in
-        select p.* from record_parts(guilds, bots, b, docs) p
+        select p.*, r.ready
+          from record_parts(guilds, bots, b, docs) p
+         cross join lateral (
+             select case when not apart
+                    then record_ready(p.guild, p.bot, p.batch, p.docs,
+                             case when clock_timestamp() < until
+                             then 500 end) end) r (ready)
          order by case when apart then p.size end, p.guild, p.bot
     loop
         obstacle := server_obstacle(part.guild);
@@ -112,13 +120,13 @@ begin
 
         if not apart then
             select r.verdicts, r.ids into ended, numbers
-              from record_part(part.guild, part.bot, part.batch,
-                               part.docs) r;
+              from record_part(part.guild, part.bot, part.ready) r;
         elsif clock_timestamp() < until then
             begin
                 select r.verdicts, r.ids into ended, numbers
-                  from record_part(part.guild, part.bot, part.batch,
-                                   part.docs) r;
+                  from record_part(part.guild, part.bot,
+                           record_ready(part.guild, part.bot, part.batch,
+                                        part.docs, 500)) r;
             exception when query_canceled or others then
                 faults := faults || format(
                     'server %s: %s entries are to be sent again, %s %s',
@@ -151,17 +159,17 @@ begin
 end $$;
 
 
-create or replace function record_part(guild bigint, bot smallint, b batch,
-    docs text[], out verdicts text[], out ids bigint[])
+create or replace function record_part(guild bigint, bot smallint,
+    ready readied, out verdicts text[], out ids bigint[])
 language plpgsql as $$
 begin
     select r.verdicts, r.ids into verdicts, ids
-      from record_batch(guild, bot, b, docs, 500, true) r;
+      from record_readied(guild, bot, ready, true) r;
     perform server_still_open(guild);
 end $$;
 
 
--- When to begin with no further server: in two seconds, or when half of the
+-- When to begin with no further server, or its filters: in two seconds, or when half of the
 -- statement's time is over.
 
 create or replace function record_until()
