@@ -282,11 +282,10 @@ create or replace function search_fits(head search_head, what text,
     erased bigint, since bigint, keys bigint[], parts bigint[])
 returns boolean language plpgsql as $$
 begin
-    return head.format = search_format() and case
-           when what = 'run' then head.erased = search_fits.erased
-                                  and head.arrival = since
-           when what = 'back' then head.erased = search_fits.erased
-                                   and head.back_id = since
+    return head.format = search_format() and head.erased = search_fits.erased
+           and case
+           when what = 'run' then head.arrival = since
+           when what = 'back' then head.back_id = since
            when what = 'day' then cardinality(keys || parts) = (
                select count(*) from search_segment s
                 where s.guild_id = head.guild_id and s.bot = head.bot

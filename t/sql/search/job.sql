@@ -3,7 +3,7 @@
 
 \ir ../days.psql
 \ir ../segments.psql
-select plan(59);
+select plan(60);
 
 select ms(now()) as at, search_day(time_id(ms(now()))) as today \gset
 \set other :guild + 1
@@ -256,10 +256,16 @@ returns int language sql as $$
      cross join lateral search_put(job.guild, job.bot, 'day', job.erased, 0, 0,
                day.keys, parts, s.shape, s.blob) p
 $$;
+select is(p.status, 409, 'a part of before entries went is thrown away')
+  from pg_temp.segments((:'ids'::bigint[])[1:2]) s
+ cross join lateral search_put(:guild, 0::smallint, 'part',
+                (:'job'::search_work).erased - 1, 0, 0, '{}', '{}', s.shape,
+                s.blob) p;
 select p.status, p.made
   from pg_temp.segments((:'ids'::bigint[])[1:2]) s
- cross join lateral search_put(:guild, 0::smallint, 'part', 0, 0, 0, '{}',
-                '{}', s.shape, s.blob) p \gset
+ cross join lateral search_put(:guild, 0::smallint, 'part',
+                (:'job'::search_work).erased, 0, 0, '{}', '{}', s.shape,
+                s.blob) p \gset
 select is(:status, 200, 'a part of it may come before');
 select is(count(*)::int, 0, 'which is not read as yet')
   from search_open(:me, null, null, null) where key = (:'made'::bigint[])[1]::text;
