@@ -122,14 +122,6 @@ create or replace function session_begin(id text, user_id bigint, name text,
     guilds bigint[], out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 begin
-    -- each that begins clears away up to 100 that are over
-
-    delete from session s
-     where s.session_id in (select o.session_id from session o
-                             where o.expires_at < now()
-                             order by o.expires_at limit 100
-                               for update skip locked);
-
     insert into session (session_id, user_id, name, expires_at, servers)
     values (id, user_id, name, now() + interval '12 hours',
             coalesce(guilds, '{}'))
@@ -137,6 +129,24 @@ begin
 
     status := case when found then 200 else 403 end;
     body := servers_known(guilds);
+end $$;
+
+
+-- Sessions that are over go: they have names of people. How many went.
+
+create or replace function sessions_forget(most int)
+returns int language plpgsql as $$
+declare
+    gone  int;
+begin
+    delete from session s
+     where s.session_id in (select o.session_id from session o
+                             where o.expires_at < now()
+                             order by o.expires_at limit most
+                               for update skip locked);
+    get diagnostics gone = row_count;
+
+    return gone;
 end $$;
 
 

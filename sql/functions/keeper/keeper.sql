@@ -232,7 +232,7 @@ begin
                             'select requests_forget($1, $2)', null);
     end loop;
 
-    more := false;
+    more := sessions_forget(budget) = budget;
     lag := (select count(*) from held_entry h
              where not h.released and h.until < now() - interval '1 minute');
 end $$;

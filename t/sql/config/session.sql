@@ -2,7 +2,7 @@
 -- to have made a change, tokens that they make, and the end of a session.
 
 \ir ../setup.psql
-select plan(49);
+select plan(51);
 
 -- the arguments of a call by a session
 create function pg_temp.session(id text, who text, rights text)
@@ -179,6 +179,9 @@ select is(status, 403, 'nor begun again')
 update session s set expires_at = now() - interval '1 second';
 select is(status, 401, 'a session ends by itself')
   from server_get('~s2.78.m', :guild, 0::smallint, 1::smallint);
+select is(sessions_forget(1), 1, 'what is over goes, some at a time');
+select keeper_requests(1000) \g /dev/null
+select is(count(*)::int, 0, 'by the keeper') from session;
 
 select * from finish();
 rollback;
