@@ -82,6 +82,10 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0055_session_servers
 \ir migrate.sql
+\set migration 0056_leaving
+\ir migrate.sql
+\set migration 0057_format
+\ir migrate.sql
 
 \if :whole
 \else
@@ -202,6 +206,11 @@ commit;
 \set migration 0044_finding
 \ir migrate.sql
 \set migration 0045_role
+\ir migrate.sql
+
+-- What these functions go on with.
+
+\set migration 0058_searchable
 \ir migrate.sql
 
 reset role;

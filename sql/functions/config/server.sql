@@ -164,5 +164,12 @@ begin
            locale = coalesce(default_locale, s.locale)
      where s.guild_id = guild;
 
+    if keeps and was.plan <> 'pro' then
+        perform from log_head h
+          where h.guild_id = guild order by h.bot for update;
+        perform search_give(guild, h.bot)
+           from log_head h where h.guild_id = guild and h.arrival > 0;
+    end if;
+
     body := server_object(guild, 0::smallint);
 end $$;

@@ -73,14 +73,20 @@ returns boolean language sql immutable as $$
 $$;
 
 
--- Ends the days of grace of plans that lapsed. A time to come was told by a
--- clock that was ahead.
+-- Ends the days of grace of plans that lapsed, with which the index of searches
+-- goes. A time to come was told by a clock that was ahead.
 
 create or replace function server_lapses()
 returns void language plpgsql set enable_seqscan = off as $$
 begin
-    update server s
-       set lapsed_at = null where s.lapsed_at < now() - interval '7 days';
+    with ended as (
+        update server s
+           set lapsed_at = null where s.lapsed_at < now() - interval '7 days'
+        returning s.guild_id
+    )
+    update search_head h
+       set leaving = true from ended e where h.guild_id = e.guild_id;
+
     update server s
        set lapsed_at = now() where s.lapsed_at > now() + interval '1 hour';
 end $$;

@@ -215,6 +215,10 @@ begin
         perform partitions_reach();
     end if;
 
+    if arrival = 0 and n > 0 then
+        perform search_give(guild, bot);
+    end if;
+
     return arrival;
 end $$;
 

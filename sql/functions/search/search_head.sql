@@ -198,54 +198,34 @@ begin
 end $$;
 
 
--- Gives an index to servers that have none but may read far back, at most so
--- many; how many. Whoever removes entries is waited for: he does not see the
--- new row as yet.
+-- Gives a (server, bot) an index, if it may read far back: with its first
+-- entries, and when its plan begins to let it. The keeper makes it. Who calls
+-- this holds its log_head, as does whoever removes entries, for he does not see
+-- the new row as yet.
 
-create or replace function search_give(most int)
-returns int language plpgsql as $$
-declare
-    given  int := 0;
-    head   record;
+create or replace function search_give(guild bigint, bot smallint)
+returns void language plpgsql as $$
 begin
-    for head in
-        select h.guild_id, h.bot from log_head h
-          join server s on s.guild_id = h.guild_id and s.plan = 'pro'
-           and s.forgotten_at is null
-         where h.arrival > 0
-           and not exists (select from search_head x
-                            where x.guild_id = h.guild_id and x.bot = h.bot)
-         limit most
-    loop
-        perform from log_head h
-          where h.guild_id = head.guild_id and h.bot = head.bot
-            for update skip locked;
-        continue when not found;
-
-        insert into search_head (guild_id, bot)
-        values (head.guild_id, head.bot)
-        on conflict do nothing;
-        given := given + 1;
-    end loop;
-
-    return given;
+    insert into search_head as h (guild_id, bot)
+    select s.guild_id, search_give.bot from server s
+     where s.guild_id = guild and s.plan = 'pro' and s.forgotten_at is null
+    on conflict on constraint search_head_pkey
+        do update set leaving = false, format = 0 where h.leaving;
 end $$;
 
 
--- Takes it from a server that may read no further back than an hour, and could
--- not within the last 7 days: so many segments at a time. Of how many servers
--- it took some.
+-- Takes it from servers that server_lapses() has named: so many segments at a
+-- time. Of how many servers it took some.
 
 create or replace function search_take(most int)
-returns int language plpgsql as $$
+returns int language plpgsql set enable_seqscan = off as $$
 declare
     taken  int := 0;
     head   record;
 begin
     for head in
         select s.guild_id, s.bot from search_head s
-          join server v on v.guild_id = s.guild_id
-         where s.leaving or not plan_keeps(v.plan, v.lapsed_at)
+         where s.leaving
          limit 10
     loop
         taken := taken + keeper_each('searchable', head.guild_id, head.bot,
@@ -262,7 +242,7 @@ declare
     n  int;
 begin
     update search_head s
-       set leaving = true, format = 0, erased = s.erased + 1
+       set format = 0, erased = s.erased + 1
      where s.guild_id = guild and s.bot = search_leave.bot;
 
     delete from search_segment s
@@ -328,15 +308,19 @@ end $$;
 -- of the server is being forgotten its entries change.
 
 create or replace function search_renew(most int)
-returns int language plpgsql as $$
+returns int language plpgsql set enable_seqscan = off as $$
 declare
     done  int := 0;
     head  record;
 begin
     for head in
-        select s.guild_id, s.bot from search_head s
-         where (s.format <> search_format() or s.oldest > search_oldest())
-           and not s.leaving
+        select s.guild_id, s.bot
+          from (select * from search_head where format < search_format()
+                 union
+                select * from search_head where format > search_format()
+                 union
+                select * from search_head where oldest > search_oldest()) s
+         where not s.leaving
            and not exists (select from forgotten_person p
                             where p.guild_id = s.guild_id)
          limit most
@@ -366,7 +350,6 @@ begin
 
     more := search_expire(most) >= most;
     more := search_take(most) > 0 or more;
-    more := search_give(most) >= most or more;
     more := search_renew(most) >= most or more;
     lag := 0;
 end $$;

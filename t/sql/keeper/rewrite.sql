@@ -77,7 +77,9 @@ $$;
 create function pg_temp.lapse(guild bigint)
 returns void language sql as $$
     select operator_server_put(guild, '{"plan": "free"}');
-    update server s set lapsed_at = null where s.guild_id = guild;
+    update server s
+       set lapsed_at = now() - interval '8 days' where s.guild_id = guild;
+    select server_lapses();
 $$;
 
 -- the steps up to where it settles
@@ -282,6 +284,7 @@ select is(array_length(pg_temp.seen(:free, 0), 1) >= 10, true, 'all of it');
 -- an upgrade counts anew
 
 select pg_temp.lapse(:free) \g /dev/null
+select keeper_searchable(20000) \g /dev/null
 select pg_temp.send(:free, 600, 0.5), pg_temp.send(:free, 300, 13)
 \g /dev/null
 select checkpoints_make() \g /dev/null
@@ -324,6 +327,7 @@ select is_empty(format('select * from guildlog.check(%s)', :free),
 -- what is not decided is carried on even there
 
 select pg_temp.lapse(:free) \g /dev/null
+select keeper_searchable(20000) \g /dev/null
 select channels_patch(format('%s', (select token_id from token
             where guild_id = :free)), :free, 0::smallint, 1::smallint,
             '{"main_channel": "12"}') \g /dev/null
