@@ -86,6 +86,10 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0057_format
 \ir migrate.sql
+\set migration 0059_open
+\ir migrate.sql
+\set migration 0060_odd
+\ir migrate.sql
 
 \if :whole
 \else

@@ -169,7 +169,8 @@ like qx{$command --plan gold 2>&1}, qr/^guildlog: PUT .* 400: /,
 # a copy of the folder is another service; what runs is not its own
 
 my $copy = "$dir/copy";
-system('cp', '-a', $first, $copy) == 0 or die 'cp';
+system("cp -a '$first' '$copy' 2>/dev/null");    # some files come and go
+ok -s "$copy/private/session", 'a copy is made while it runs';
 $said = run($copy, '--env');
 isnt $?, 0, 'in a copy nothing runs' or diag $said;
 run($copy, '--stop');
