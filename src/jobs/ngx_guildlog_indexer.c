@@ -142,9 +142,20 @@ indexer_turn(ngx_event_t *ev)
 {
     ngx_guildlog_indexer_t *indexer = ev->data;
 
+    ngx_str_t               none;
     const indexer_state_t  *state;
 
+    ngx_guildlog_event_stop(ev);
+
     if (ngx_exiting) {
+
+        /* somebody else may do it at once */
+
+        if (indexer->job.pool) {
+            ngx_str_null(&none);
+            indexer_fail(indexer, &none);
+        }
+
         return;
     }
 
@@ -377,7 +388,7 @@ indexer_refused(ngx_guildlog_indexer_t *indexer,
 }
 
 
-/* the keeper tells of it, as of its task "search" */
+/* the keeper tells of it, as of its task "search"; no cause: a job goes back */
 
 static void
 indexer_fail(ngx_guildlog_indexer_t *indexer, const ngx_str_t *cause)
@@ -450,8 +461,12 @@ indexer_go(ngx_guildlog_indexer_t *indexer, indexer_state_e state)
 
     indexer->state = state;
 
+    /* a worker that is to exit stays until it has given its job back */
+
+    indexer->event.cancelable = (indexer->job.pool == NULL);
+
     if (indexer->work_us < INDEXER_BURST) {
-        ngx_post_event(&indexer->event, &ngx_posted_next_events);
+        ngx_guildlog_event_next(&indexer->event);
         return;
     }
 
@@ -476,6 +491,7 @@ indexer_end(ngx_guildlog_indexer_t *indexer, ngx_msec_t wait)
 
     indexer->state = INDEXER_JOB;
     indexer->work_us = 0;
+    indexer->event.cancelable = 1;
 
     ngx_add_timer(&indexer->event, wait);
 }

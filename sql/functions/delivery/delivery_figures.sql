@@ -1,7 +1,7 @@
 -- What the lanes of this owner have before them, for the status page. Each
 -- machine tells of its own shards, so that the sum over all machines is all.
--- Nearly all lanes are active and have nothing to do: these are counted, and the
--- others looked at.
+-- Nearly all lanes are active and have nothing to do: these are counted, and
+-- the others looked at.
 
 create or replace function delivery_figures(me text, out status int,
     out body text)

@@ -169,8 +169,8 @@ begin
 end $$;
 
 
--- When to begin with no further server, or its filters: in two seconds, or when half of the
--- statement's time is over.
+-- When to begin with no further server, or with its filters: in two seconds, or
+-- when half of the statement's time is over.
 
 create or replace function record_until()
 returns timestamptz language plpgsql stable as $$

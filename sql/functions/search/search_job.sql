@@ -365,13 +365,17 @@ begin
 end $$;
 
 
--- The job failed: the server is left out for a while.
+-- The job failed: the server is left out for a while. Without a cause it was
+-- given back.
 
 create or replace function search_fail(guild bigint, bot smallint, cause text,
     out status int)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 begin
-    perform keeper_park('search', guild, bot, cause);
+    if cause is not null then
+        perform keeper_park('search', guild, bot, cause);
+    end if;
+
     update search_head s
        set taken_to = null
      where s.guild_id = guild and s.bot = search_fail.bot;
