@@ -73,6 +73,7 @@ typedef struct {
     ngx_str_t                      prefix;     /* without a closing slash */
     ngx_str_t                      viewer;     /* a path of this origin */
     ngx_guildlog_database_t       *database;
+    ngx_http_guildlog_limit_conf_t  *starts;   /* each state is good once */
     ngx_flag_t                     delivers;   /* who does grants requests */
 } ngx_http_guildlog_login_conf_t;
 

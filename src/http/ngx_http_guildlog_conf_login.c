@@ -312,6 +312,12 @@ ngx_http_guildlog_conf_login_merge(ngx_conf_t *cf,
 
     login->delivers = gmcf->delivers;
 
+    login->starts = ngx_http_guildlog_conf_limit_default(cf, 1,
+                                             NGX_GUILDLOG_LOGIN_STARTS * 1000);
+    if (login->starts == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
     if (conf->limit == NULL && conf->own_limit == NGX_CONF_UNSET_PTR) {
         conf->limit = ngx_http_guildlog_conf_limit_default(cf,
                                                           CONF_LOGIN_REQUESTS,

@@ -45,6 +45,8 @@ static ngx_int_t login_callback(ngx_http_request_t *r,
 static ngx_int_t login_start(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *state,
     ngx_guildlog_login_start_t *start);
+static ngx_int_t login_use(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *state);
 static ngx_int_t login_exchange(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *code,
     const ngx_guildlog_login_start_t *start);
@@ -242,7 +244,13 @@ login_callback(ngx_http_request_t *r,
 
     /* the platform sends the person back without a code: it was not allowed */
 
-    if (values[1].len == 0) {
+    rc = values[1].len ? login_use(r, login, &values[0]) : NGX_DECLINED;
+
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (rc == NGX_DECLINED) {
         ngx_str_null(&none);
 
         if (ngx_http_guildlog_session_set(r, login,
@@ -294,6 +302,41 @@ login_start(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
     return start->expires > ngx_time() && state->len == sizeof(digits)
            && CRYPTO_memcmp(state->data, digits, sizeof(digits)) == 0
            ? NGX_OK : NGX_DECLINED;
+}
+
+
+/*
+ * NGX_DECLINED: the state was used before.  Each exchange is a question to the
+ * platform, and who has one cookie could ask as many as they like.  Race: who
+ * asks two machines gets two, and so does who makes the zone drop the window,
+ * for which it has to overflow.
+ */
+
+static ngx_int_t
+login_use(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
+    const ngx_str_t *state)
+{
+    u_char                          *p;
+    ngx_str_t                        key;
+    ngx_guildlog_limit_t             limit;
+    ngx_http_guildlog_limit_conf_t  *starts;
+
+    starts = login->starts;
+
+    key.len = starts->prefix.len + state->len;
+    key.data = ngx_pnalloc(r->pool, key.len);
+
+    if (key.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = ngx_cpymem(key.data, starts->prefix.data, starts->prefix.len);
+    ngx_memcpy(p, state->data, state->len);
+
+    return ngx_guildlog_limit_take(starts->zone, &key, starts->requests,
+                                   starts->window, &limit,
+                                   &ngx_http_guildlog_worker.stats)
+           == NGX_OK ? NGX_OK : NGX_DECLINED;
 }
 
 

@@ -83,7 +83,8 @@ trouble_ask_cleanup(void *data)
         probe = &trouble->probes[i];
 
         if (probe->waits) {
-            ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats);
+            ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats,
+                                       NGX_GUILDLOG_ASKS_REPORT);
             probe->waits = 0;
         }
 
@@ -131,7 +132,8 @@ ngx_http_guildlog_trouble_ask_start(ngx_http_guildlog_call_t *call,
 
     for (i = 0; i < trouble->n; i++) {
         trouble->probes[i].waits = 1;
-        ngx_guildlog_quota_want(&ngx_http_guildlog_worker.stats);
+        ngx_guildlog_quota_want(&ngx_http_guildlog_worker.stats,
+                                NGX_GUILDLOG_ASKS_REPORT);
     }
 
     ngx_add_timer(&trouble->timer, TROUBLE_ASK_WAIT);
@@ -159,13 +161,16 @@ trouble_ask_handler(ngx_event_t *ev)
 
         if (left <= 0) {
             probe->waits = 0;
-            ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats);
+            ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats,
+                                       NGX_GUILDLOG_ASKS_REPORT);
             trouble_ask_unsent(probe, "local_rate_limit",
                        "the requests this machine may send were used up");
             continue;
         }
 
-        if (ngx_guildlog_quota_take(&ngx_http_guildlog_worker.stats)) {
+        if (ngx_guildlog_quota_take(&ngx_http_guildlog_worker.stats,
+                                    NGX_GUILDLOG_ASKS_REPORT))
+        {
             probe->waits = 0;
             trouble_ask_send(probe, left);
             continue;

@@ -47,6 +47,7 @@ ngx_http_guildlog_visit_begin(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *session,
     const ngx_str_t *form, ngx_http_guildlog_visitor_t *visitor)
 {
+    ngx_http_guildlog_ctx_t    *ctx;
     ngx_http_guildlog_visit_t  *visit;
 
     visit = visit_create(login);
@@ -54,8 +55,15 @@ ngx_http_guildlog_visit_begin(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
+    ctx = ngx_http_guildlog_call_ctx(r, 0);
+
+    if (ctx && ctx->charged) {
+        visit->rank = ctx->limit.limit - ctx->limit.remaining;
+    }
+
     visit->person.session = *session;
     visit->person.expires = ngx_time() + NGX_GUILDLOG_LOGIN_LIVES;
+    visit->asks = NGX_GUILDLOG_ASKS_STRANGER;
     visit->method = "POST";
     visit->authorization = login->authorization;
     visit->form = *form;
@@ -226,6 +234,8 @@ visit_bearer(ngx_http_guildlog_visit_t *visit)
         return NGX_ERROR;
     }
 
+    visit->asks = NGX_GUILDLOG_ASKS_PERSON;
+    visit->rank = 0;
     visit->method = "GET";
     visit->authorization.data = p;
     visit->authorization.len = ngx_sprintf(p, "Bearer %V", access) - p;

@@ -49,7 +49,13 @@ struct ngx_http_guildlog_visit_s {
     ngx_uint_t                     status;    /* when it has ended */
     ngx_str_t                      cookie;
 
-    unsigned                       waits:1;   /* for a grant */
+    ngx_guildlog_asks_e            asks;
+    ngx_queue_t                    line;      /* of those that wait for a
+                                                 grant */
+    ngx_uint_t                     rank;      /* in it: the requests of this
+                                                 address */
+
+    unsigned                       waits:1;
     unsigned                       renews:1;
     unsigned                       ended:1;
 };

@@ -19,7 +19,9 @@
 
 
 static void visit_ask_begin(ngx_http_guildlog_visit_t *visit);
+static void visit_ask_line_up(ngx_http_guildlog_visit_t *visit);
 static void visit_ask_look(ngx_event_t *ev);
+static void visit_ask_leave(ngx_http_guildlog_visit_t *visit);
 static void visit_ask_send(ngx_http_guildlog_visit_t *visit);
 static void visit_ask_unsent(ngx_event_t *ev);
 static void visit_ask_answered(void *data,
@@ -30,6 +32,13 @@ static void visit_ask_pace(ngx_guildlog_client_response_t *response,
     ngx_msec_t after);
 static ngx_uint_t visit_ask_judge(ngx_http_guildlog_visit_t *visit,
     ngx_guildlog_client_response_t *response);
+
+
+/* persons and strangers of this worker that wait for a grant */
+static ngx_queue_t  visit_ask_lines[] = {
+    { &visit_ask_lines[0], &visit_ask_lines[0] },
+    { &visit_ask_lines[1], &visit_ask_lines[1] }
+};
 
 
 void
@@ -57,23 +66,60 @@ visit_ask_begin(ngx_http_guildlog_visit_t *visit)
         return;
     }
 
-    visit->waits = 1;
-    ngx_guildlog_quota_want(&ngx_http_guildlog_worker.stats);
+    visit_ask_line_up(visit);
+
+    ngx_guildlog_quota_want(&ngx_http_guildlog_worker.stats, visit->asks);
 
     visit->timer.handler = visit_ask_look;
     ngx_add_timer(&visit->timer, VISIT_ASK_GRANT);
 }
 
 
+/*
+ * Of strangers those come first whose address has asked least in this minute,
+ * so that who comes again and again holds up nobody else.
+ */
+
+static void
+visit_ask_line_up(ngx_http_guildlog_visit_t *visit)
+{
+    ngx_queue_t                *q, *line;
+    ngx_http_guildlog_visit_t  *other;
+
+    line = &visit_ask_lines[visit->asks];
+
+    for (q = ngx_queue_last(line); q != line; q = ngx_queue_prev(q)) {
+        other = ngx_queue_data(q, ngx_http_guildlog_visit_t, line);
+
+        if (other->rank <= visit->rank) {
+            break;
+        }
+    }
+
+    ngx_queue_insert_after(q, &visit->line);
+    visit->waits = 1;
+}
+
+
+/* a grant is the next one's, whoever finds it */
+
 static void
 visit_ask_look(ngx_event_t *ev)
 {
     ngx_http_guildlog_visit_t *visit = ev->data;
 
-    if (ngx_guildlog_quota_take(&ngx_http_guildlog_worker.stats)) {
-        visit->waits = 0;
-        visit_ask_send(visit);
-        return;
+    ngx_http_guildlog_visit_t  *next;
+
+    if (ngx_guildlog_quota_take(&ngx_http_guildlog_worker.stats, visit->asks)) {
+        next = ngx_queue_data(ngx_queue_head(&visit_ask_lines[visit->asks]),
+                              ngx_http_guildlog_visit_t, line);
+
+        visit_ask_leave(next);
+        visit_ask_send(next);
+
+        if (next == visit) {
+            return;
+        }
     }
 
     if ((ngx_msec_int_t) (visit->until - ngx_current_msec) > 0) {
@@ -86,6 +132,16 @@ visit_ask_look(ngx_event_t *ev)
                   "were used up: \"%V\" was not asked", &visit->path);
 
     visit->told(visit, NGX_HTTP_SERVICE_UNAVAILABLE, NULL);
+}
+
+
+static void
+visit_ask_leave(ngx_http_guildlog_visit_t *visit)
+{
+    ngx_queue_remove(&visit->line);
+    visit->waits = 0;
+
+    ngx_guildlog_event_stop(&visit->timer);
 }
 
 
@@ -242,11 +298,13 @@ visit_ask_judge(ngx_http_guildlog_visit_t *visit,
 void
 ngx_http_guildlog_visit_ask_cancel(ngx_http_guildlog_visit_t *visit)
 {
-    ngx_guildlog_event_stop(&visit->timer);
-
     if (visit->waits) {
-        ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats);
+        visit_ask_leave(visit);
+        ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats,
+                                   visit->asks);
     }
+
+    ngx_guildlog_event_stop(&visit->timer);
 
     if (visit->exchange) {
         ngx_guildlog_client_cancel(visit->exchange);

@@ -212,8 +212,8 @@ void ngx_guildlog_delivery_refused_put_off(ngx_guildlog_guild_t *guild);
 void ngx_guildlog_delivery_step(ngx_guildlog_delivery_t *d);
 
 
-/* ngx_guildlog_delivery_turn.c: gives permits, first to requests of the
-   troubleshooter, then to lanes that wait */
+/* ngx_guildlog_delivery_turn.c: gives permits, first to questions of requests,
+   which have a share, then to lanes that wait */
 
 void ngx_guildlog_delivery_turn_quota(ngx_guildlog_delivery_t *d);
 void ngx_guildlog_delivery_turn(ngx_guildlog_delivery_t *d);

@@ -12,7 +12,6 @@
 #define DELIVERY_TURN_DEADLINE   15000   /* ms, of a request */
 #define DELIVERY_TURN_SPARE      5000    /* ms, of a lease */
 #define DELIVERY_TURN_MARGIN     50      /* ms, behind a pause */
-#define DELIVERY_TURN_QUOTA      64      /* a tick, for questions */
 
 #define DELIVERY_TURN_LATELY     500     /* ms, from one count of the
                                             requests to the next */
@@ -24,8 +23,7 @@ static ngx_uint_t delivery_turn_safe(ngx_guildlog_delivery_t *d);
 static void delivery_turn_there(ngx_guildlog_delivery_t *d, ngx_uint_t before);
 
 
-/* the troubleshooter's questions: one a tick while lanes wait.  They come
-   first, for they are few and a person waits for them */
+/* what people wait for comes first, as far as its share goes */
 
 void
 ngx_guildlog_delivery_turn_quota(ngx_guildlog_delivery_t *d)
@@ -35,8 +33,7 @@ ngx_guildlog_delivery_turn_quota(ngx_guildlog_delivery_t *d)
     before = d->pace.failures;
 
     ngx_guildlog_quota_grant(d->env.stats, &d->pace, ngx_current_msec,
-                             ngx_queue_empty(&d->servers) ? DELIVERY_TURN_QUOTA
-                                                          : 1);
+                             !ngx_queue_empty(&d->servers));
 
     delivery_turn_there(d, before);
 }

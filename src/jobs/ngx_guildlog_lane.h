@@ -375,8 +375,8 @@ void ngx_guildlog_lane_call_ask(ngx_guildlog_lane_t *lane,
     const ngx_str_t *more, ngx_guildlog_client_handler_pt handler,
     ngx_guildlog_lane_state_e again);
 
-/* takes note of the answer; the verdict lives as long as lane->work_pool.  Behind
-   a limit the lane may go on after retry_after_ms */
+/* takes note of the answer; the verdict lives as long as lane->work_pool, and a
+   lane that is limited may go on after its retry_after_ms */
 void ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
     ngx_guildlog_client_response_t *answer, ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict);

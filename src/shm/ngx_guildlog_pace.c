@@ -16,11 +16,16 @@
  */
 #define PACE_PROBE     2000
 
+/* requests sent, for one question ahead of others; so many are saved up */
+#define PACE_SHARE     9
+#define PACE_SAVED     (5 * PACE_SHARE)
+
 /* of 10,000 bad requests in ten minutes that end in a ban */
 #define PACE_CAREFUL   1000     /* one at a time */
 #define PACE_STOP      5000
 
 
+static ngx_uint_t pace_half(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 static void pace_invalid(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now);
 static void pace_advance(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now);
 
@@ -43,6 +48,7 @@ ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace,
 
     pace->kept = kept;
     pace->rate = rate;
+    pace->share = PACE_SAVED;
 
     if (rate <= NGX_GUILDLOG_PACE_KEPT) {
         pace->sent = kept->sent;
@@ -103,12 +109,55 @@ ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 }
 
 
+ngx_uint_t
+ngx_guildlog_pace_ask(ngx_guildlog_pace_t *pace, ngx_msec_t now,
+    ngx_uint_t waits)
+{
+    ngx_uint_t  ahead;
+
+    ahead = pace->rate && (waits || !pace_half(pace, now));
+
+    if ((ahead && pace->share < PACE_SHARE)
+        || !ngx_guildlog_pace_take(pace, now))
+    {
+        return 0;
+    }
+
+    if (ahead) {
+        pace->share -= PACE_SHARE;
+    }
+
+    return 1;
+}
+
+
+/* was less than half of the rate used within the last second? */
+
+static ngx_uint_t
+pace_half(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_uint_t  ahead;
+    ngx_msec_t  at;
+
+    ahead = pace->granted + pace->rate / 2;
+
+    if (ahead >= pace->rate) {
+        return 0;
+    }
+
+    at = pace->sent[(*pace->next + ahead) % pace->rate];
+
+    return at == 0 || (ngx_msec_int_t) (now - at) >= PACE_SECOND;
+}
+
+
 void
 ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
     ngx_guildlog_pace_spent(pace, now);
 
     pace->open++;
+    pace->share = ngx_min(pace->share + 1, PACE_SAVED);
 }
 
 

@@ -39,6 +39,8 @@ typedef struct {
     ngx_atomic_t                   own_next;
     ngx_uint_t                     granted;   /* not sent yet */
     ngx_uint_t                     open;      /* sent, not answered yet */
+    ngx_uint_t                     share;     /* sent, and not yet matched by
+                                                 questions */
     ngx_uint_t                     failures;  /* in a row */
     ngx_msec_t                     probe_at;
 } ngx_guildlog_pace_t;
@@ -56,6 +58,13 @@ ngx_int_t ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace,
 ngx_uint_t ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 void ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 void ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace, ngx_msec_t now);
+
+/*
+ * The same for a question, which must not hold up what is sent: while that
+ * waits, one in ten; else as long as half of the rate is free for what comes.
+ */
+ngx_uint_t ngx_guildlog_pace_ask(ngx_guildlog_pace_t *pace, ngx_msec_t now,
+    ngx_uint_t waits);
 
 /*
  * In place of sent(): another process sends it, and answered() is not owed.

@@ -6,88 +6,114 @@
 #include "shm/ngx_guildlog_quota.h"
 
 
-static ngx_guildlog_slot_t *quota_next(ngx_guildlog_stats_shared_t *shared);
+static ngx_guildlog_slot_t *quota_next(ngx_guildlog_stats_shared_t *shared,
+    ngx_guildlog_asks_e *who);
 static ngx_uint_t quota_less(ngx_atomic_t *n);
 
 
 void
-ngx_guildlog_quota_want(ngx_guildlog_stats_t *stats)
+ngx_guildlog_quota_want(ngx_guildlog_stats_t *stats, ngx_guildlog_asks_e who)
 {
     if (stats->slot) {
-        (void) ngx_atomic_fetch_add(&stats->slot->wanted, 1);
+        (void) ngx_atomic_fetch_add(&stats->slot->wanted[who], 1);
     }
 }
 
 
 ngx_uint_t
-ngx_guildlog_quota_take(ngx_guildlog_stats_t *stats)
+ngx_guildlog_quota_take(ngx_guildlog_stats_t *stats, ngx_guildlog_asks_e who)
 {
-    return stats->slot && quota_less(&stats->slot->granted);
+    return stats->slot && quota_less(&stats->slot->granted[who]);
 }
 
 
 /* Race: if it is no longer wanted it has just been granted, and is not used */
 
 void
-ngx_guildlog_quota_give_up(ngx_guildlog_stats_t *stats)
+ngx_guildlog_quota_give_up(ngx_guildlog_stats_t *stats,
+    ngx_guildlog_asks_e who)
 {
-    if (stats->slot && !quota_less(&stats->slot->wanted)) {
-        (void) quota_less(&stats->slot->granted);
+    if (stats->slot && !quota_less(&stats->slot->wanted[who])) {
+        (void) quota_less(&stats->slot->granted[who]);
     }
 }
 
 
 void
 ngx_guildlog_quota_grant(ngx_guildlog_stats_t *stats, ngx_guildlog_pace_t *pace,
-    ngx_msec_t now, ngx_uint_t most)
+    ngx_msec_t now, ngx_uint_t waits)
 {
-    ngx_uint_t            n;
+    ngx_guildlog_asks_e   who;
     ngx_guildlog_slot_t  *slot;
 
     if (ngx_atomic_cmp_set(&pace->kept->there, 1, 0)) {
         pace->failures = 0;
     }
 
-    for (n = 0; n < most; n++) {
+    for ( ;; ) {
+        slot = quota_next(stats->shared, &who);
 
-        slot = quota_next(stats->shared);
-
-        if (slot == NULL || !ngx_guildlog_pace_take(pace, now)) {
+        if (slot == NULL || !ngx_guildlog_pace_ask(pace, now, waits)) {
             return;
         }
 
-        if (!quota_less(&slot->wanted)) {
+        if (!quota_less(&slot->wanted[who])) {
             ngx_guildlog_pace_cancelled(pace, now);
             return;
         }
 
         ngx_guildlog_pace_spent(pace, now);
 
-        (void) ngx_atomic_fetch_add(&slot->granted, 1);
+        (void) ngx_atomic_fetch_add(&slot->granted[who], 1);
     }
 }
 
 
-/* the workers get grants by turns; NULL: nobody wants one */
+/*
+ * Persons come first, then strangers and reports take turns; of each kind the
+ * workers.  NULL: nobody wants one.
+ */
 
 static ngx_guildlog_slot_t *
-quota_next(ngx_guildlog_stats_shared_t *shared)
+quota_next(ngx_guildlog_stats_shared_t *shared, ngx_guildlog_asks_e *who)
 {
-    ngx_uint_t            i;
-    ngx_guildlog_slot_t  *slot;
+    ngx_uint_t            i, n, at, best;
+    ngx_guildlog_slot_t  *slot, *found;
 
-    static ngx_uint_t     next;
+    static ngx_uint_t     next, last;
+    static const ngx_guildlog_asks_e  orders[][NGX_GUILDLOG_ASKS_LAST] = {
+        { NGX_GUILDLOG_ASKS_PERSON, NGX_GUILDLOG_ASKS_STRANGER,
+          NGX_GUILDLOG_ASKS_REPORT },
+        { NGX_GUILDLOG_ASKS_PERSON, NGX_GUILDLOG_ASKS_REPORT,
+          NGX_GUILDLOG_ASKS_STRANGER }
+    };
+
+    found = NULL;
+    best = NGX_GUILDLOG_ASKS_LAST;
+    at = 0;
 
     for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
         slot = &shared->slots[(next + i) % NGX_GUILDLOG_STATS_WORKERS];
 
-        if (slot->pid && slot->wanted) {
-            next += i + 1;
-            return slot;
+        for (n = 0; slot->pid && n < best; n++) {
+            if (slot->wanted[orders[last][n]]) {
+                found = slot;
+                best = n;
+                at = i;
+            }
         }
     }
 
-    return NULL;
+    if (found) {
+        *who = orders[last][best];
+        next += at + 1;
+
+        if (*who != NGX_GUILDLOG_ASKS_PERSON) {
+            last = (*who == NGX_GUILDLOG_ASKS_STRANGER);
+        }
+    }
+
+    return found;
 }
 
 

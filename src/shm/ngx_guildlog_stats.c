@@ -113,8 +113,8 @@ static void
 stats_clear(ngx_guildlog_slot_t *slot)
 {
     ngx_memzero((void *) slot->gauge, sizeof(slot->gauge));
-    slot->wanted = 0;
-    slot->granted = 0;
+    ngx_memzero((void *) slot->wanted, sizeof(slot->wanted));
+    ngx_memzero((void *) slot->granted, sizeof(slot->granted));
 }
 
 

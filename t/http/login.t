@@ -265,8 +265,13 @@ like page({}, 'GET', '/login', nginx => $second)->header('Set-Cookie'),
     $path = allowed($fresh, $ada);
     my %before = %{ $fresh->{jar} };
     is page($fresh, 'GET', $path)->status, 302, 'the same, as it is meant';
-    is page({ jar => { %before } }, 'GET', $path)->status, 400,
-        'a code that was used';
+    my $asked = asked('token');
+    is page({ jar => { %before } }, 'GET', $path)->status, 403,
+        'a state that was used';
+    (my $guessed = $path) =~ s/code=\w+/code=guessed/;
+    is page({ jar => { %before } }, 'GET', $guessed)->status, 403,
+        '... with another code';
+    is asked('token'), $asked, '... and the platform is not asked';
     is page({}, 'GET', $path)->status, 400, '... without its cookie';
 
     my ($used) = $path =~ /state=(\w+)/;

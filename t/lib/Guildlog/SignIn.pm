@@ -30,7 +30,9 @@ sub login {
     ($g, $platform) = ($nginx, $stand_in) if !$g;
     $nginx->file('login.secret', $secret, 0600);
     $nginx->file('next.secret', 'another secret of the same client', 0600);
-    my $directives = delete $option{directives} // $stand_in->directives($nginx);
+    my $rate = delete $option{rate};
+    my $directives = delete $option{directives}
+        // $stand_in->directives($nginx, rate => $rate);
     $nginx->configure(%option, http => $directives
         . ($option{http} // ''), locations => "location /login { $more; }"
         . ($option{locations} // ''));
