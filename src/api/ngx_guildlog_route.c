@@ -118,6 +118,7 @@ field  route_filter_id[] = { one_of("filter_id", 0, route_filters), last };
 
 field  route_token_id[] = { text("tokenId", REQUIRED, 1, 64), last };
 field  route_search[] = { text("query", REQUIRED, 1, 100), last };
+field  route_revoke[] = { integer_or("revoke", 0, 1, "0"), last };
 field  route_live[] = { integer_or("live", 0, 1, "1"), last };
 
 
@@ -447,7 +448,8 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     admin(access_get, GET, "/config/access/{}", route_an_id, none, NULL),
     admin(access_put, PUT, "/config/access/{}", route_an_id, none,
           route_access),
-    admin(access_delete, DELETE, "/config/access/{}", route_an_id, none, NULL),
+    admin(access_delete, DELETE, "/config/access/{}", route_an_id,
+          route_revoke, NULL),
 
     large(config_get, "/config"),
 

@@ -107,7 +107,7 @@ typedef struct {
     S(access_list, 4, READ)                                                   \
     S(access_get, 5, READ)                                                    \
     S(access_put, 6, 0)                                                       \
-    S(access_delete, 5, 0)                                                    \
+    S(access_delete, 6, 0)                                                    \
     S(pacing_get, 4, READ)                                                    \
     S(troubleshoot_ask, 4, 0)                                                 \
     S(troubleshoot_get, 7, READ)                                              \

@@ -103,4 +103,29 @@ is "@answers", '202 404 404 404', 'four clients take it away';
 is $nginx->sql('select count(*) from log_entry where type = 99'
     . ' and target_id = ?', $ada), 5, 'each change is logged once';
 
+# the tokens that the user made
+
+{
+    my %made;
+    for my $who ($ada, $bob) {
+        put($who, 'manage');
+        ($made{$who}) = map { $_->json->{token} } $nginx->operator('POST',
+            "/servers/$server/tokens", { permissions => 1, creator => $who });
+    }
+    is $nginx->delete("$path/$ada?revoke=2", %as)->status, 400,
+        'revoke is 0 or 1';
+    is $nginx->delete("$path/$bob", %as)->status, 202, 'taken away alone';
+    is $nginx->get("/servers/$server", token => $made{$bob})->status, 200,
+        '... the tokens that they made go on';
+    is $nginx->delete("$path/$bob?revoke=1", %as)->status, 404,
+        '... and are not taken away twice';
+    is $nginx->delete("$path/$ada?revoke=1", %as)->status, 202, 'with revoke';
+    is $nginx->get("/servers/$server", token => $made{$ada})->status, 401,
+        '... they work no more';
+    is $nginx->get("/servers/$server", token => $made{$bob})->status, 200,
+        '... those of others do';
+    is $nginx->sql('select count(*) from log_entry where type = 71'), 1,
+        '... which is logged';
+}
+
 done_testing;

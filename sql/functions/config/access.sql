@@ -109,10 +109,12 @@ begin
 end $$;
 
 
--- DELETE /config/access/{user_id}
+-- DELETE /config/access/{user_id}?revoke=: 1: with the live tokens of the bot
+-- that the user made.
 
 create or replace function access_delete(token text, guild bigint,
-    bot smallint, kind smallint, user_id bigint, out status int, out body text)
+    bot smallint, kind smallint, user_id bigint, revoke int default 0,
+    out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     before  text;
@@ -138,5 +140,10 @@ begin
         'action', 'remove', 'target', user_named(guild, user_id),
         'changes', jsonb_build_array(
             change('level', to_jsonb(before), null))));
+
+    if revoke = 1 then
+        perform token_end(guild, bot, null, user_id);
+    end if;
+
     status := 202;
 end $$;

@@ -42,7 +42,36 @@ begin
 end $$;
 
 
--- DELETE /auth?tokenId=: revokes a token of the bot, from now on.
+-- Revokes live tokens of the bot, from now on: that one, and those that the
+-- person made. True if there were any. The caller has the row of the server.
+
+create or replace function token_end(guild bigint, bot smallint, id text,
+    maker bigint)
+returns boolean language plpgsql as $$
+declare
+    gone  text;
+begin
+    -- active ignore takes the row of its token behind this
+
+    perform record_take(guild, bot);
+
+    for gone in
+        update token t
+           set revoked_at = now()
+         where t.guild_id = guild and t.bot = token_end.bot
+           and (t.token_id = id or t.creator = maker)
+           and t.revoked_at is null and t.expires_at > now()
+        returning t.token_id
+    loop
+        perform announce(guild, bot, 71, jsonb_build_object(
+            'action', 'revoke', 'name', gone));
+    end loop;
+
+    return found;
+end $$;
+
+
+-- DELETE /auth?tokenId=
 
 create or replace function token_revoke(token text, guild bigint, bot smallint,
     kind smallint, token_id text, out status int, out body text)
@@ -55,26 +84,8 @@ begin
         return;
     end if;
 
-    -- active ignore takes the row of its token behind this
-
-    perform record_take(guild, bot);
-
-    update token t
-       set revoked_at = now()
-     where t.guild_id = guild
-       and t.token_id = token_revoke.token_id
-       and t.bot = token_revoke.bot
-       and t.revoked_at is null
-       and t.expires_at > now();
-
-    if not found then
-        status := 404;
-        return;
-    end if;
-
-    perform announce(guild, bot, 71, jsonb_build_object(
-        'action', 'revoke', 'name', token_id));
-    status := 200;
+    status := case when token_end(guild, bot, token_id, null) then 200
+                   else 404 end;
 end $$;
 
 

@@ -1,7 +1,7 @@
 -- /config/access: who may use the dashboard.
 
 \ir ../setup.psql
-select plan(20);
+select plan(25);
 
 select pg_temp.answers(status, body, 401, '{}', 'a dead token lists nothing')
   from access_list(:nobody);
@@ -48,6 +48,24 @@ select pg_temp.answers(status, body, 404, '{}', 'so it is gone')
 select pg_temp.answers(status, body, 404, '{}', 'and cannot be taken twice')
   from access_delete(:me, 7);
 select is(pg_temp.logged(:guild, 99), 4, 'each change was logged');
+insert into token (guild_id, token_id, bot, permissions, creator, created_at,
+                   expires_at)
+select :guild, x.id, x.bot, 1, x.creator, now(), now() + x.lives
+  from (values ('of seven', 0, 7, interval '1 day'),
+               ('of six', 0, 6, '1 day'), ('of the Pro bot', 1, 6, '1 day'),
+               ('expired', 0, 6, '-1 s')) x (id, bot, creator, lives);
+select pg_temp.answers(status, body, 404, '{}', 'who has no access: nothing')
+  from access_delete(:me, 7, 1);
+select access_put(:me, 7, '{"level": "view"}') \g /dev/null
+select pg_temp.answers(status, body, 202, '{}', 'tokens go on')
+  from access_delete(:me, 7, 0);
+select is(pg_temp.logged(:guild, 71), 0, 'unless they are to be revoked');
+select pg_temp.answers(status, body, 202, '{}', 'with what the user made')
+  from access_delete(:me, 6, 1);
+select is((select string_agg(token_id, ',') from token
+            where revoked_at is not null),
+          'of six', 'the live ones of the bot');
+
 select throws_ok(format('select access_put(%s, 9, %L)', :'me',
                         '{"level": "own"}'), '23514', null,
                  'an unknown level is refused');

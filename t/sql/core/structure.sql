@@ -73,7 +73,7 @@ $$, $$
         ('api', 'access_list', null),
         ('api', 'access_get', 'user_id bigint'),
         ('api', 'access_put', 'user_id bigint, input jsonb'),
-        ('api', 'access_delete', 'user_id bigint'),
+        ('api', 'access_delete', 'user_id bigint, revoke integer'),
         ('api', 'filters_list', null),
         ('api', 'filter_get', 'filter_id text'),
         ('api', 'filter_patch', 'filter_id text, input jsonb'),

@@ -126,13 +126,14 @@ class ApiOperations(Methods):
             body, guild_id=guild_id or self.server, user_id=user_id, bot=bot)
 
     async def access_delete(
-            self, *, user_id: str | int, guild_id: One = None,
-            bot: One = None) -> Any:
+            self, *, user_id: str | int, guild_id: One = None, bot: One = None,
+            revoke: One = None) -> Any:
         """Take a user's dashboard access away"""
         return await self._call(
             'DELETE',
             '/servers/{guild_id}/config/access/{user_id}',
-            guild_id=guild_id or self.server, user_id=user_id, bot=bot)
+            guild_id=guild_id or self.server, user_id=user_id, bot=bot,
+            revoke=revoke)
 
     async def channels_get(
             self, *, guild_id: One = None, bot: One = None) -> Any:
