@@ -21,9 +21,14 @@ typedef struct {
 } login_page_t;
 
 
+/* what a page for a person is about, where the status does not tell */
+#define LOGIN_CODE  1
+
+
 /* a page for a person, in place of the dashboard */
 
 typedef struct {
+    ngx_uint_t                     about;     /* the status, or as above */
     ngx_uint_t                     status;
     const char                    *text;
 } login_text_t;
@@ -60,7 +65,7 @@ static ngx_int_t login_redirect_uri(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login, ngx_str_t *uri);
 static ngx_int_t login_go(ngx_http_request_t *r, const ngx_str_t *to);
 static ngx_int_t login_tell(ngx_http_request_t *r,
-    const ngx_http_guildlog_login_conf_t *login, ngx_uint_t status);
+    const ngx_http_guildlog_login_conf_t *login, ngx_uint_t about);
 static ngx_int_t login_headers(ngx_http_request_t *r);
 
 
@@ -74,16 +79,20 @@ static const login_page_t  login_pages[] = {
 /* the last one stands for all others */
 
 static const login_text_t  login_texts[] = {
-    { NGX_HTTP_BAD_REQUEST,
+    { LOGIN_CODE, NGX_HTTP_BAD_REQUEST,
+      "You are not signed in: the chat platform does not know this sign-in, "
+      "or not any more." },
+    { NGX_HTTP_BAD_REQUEST, NGX_HTTP_BAD_REQUEST,
       "This sign-in was not begun in this browser, or too long ago." },
-    { NGX_HTTP_FORBIDDEN,
+    { NGX_HTTP_FORBIDDEN, NGX_HTTP_FORBIDDEN,
       "You were not signed in: it was not allowed, or this sign-in was used "
       "before." },
-    { NGX_HTTP_NOT_FOUND, "There is no such page." },
-    { NGX_HTTP_NOT_ALLOWED, "This page is not asked for like that." },
-    { NGX_HTTP_TOO_MANY_REQUESTS,
+    { NGX_HTTP_NOT_FOUND, NGX_HTTP_NOT_FOUND, "There is no such page." },
+    { NGX_HTTP_NOT_ALLOWED, NGX_HTTP_NOT_ALLOWED,
+      "This page is not asked for like that." },
+    { NGX_HTTP_TOO_MANY_REQUESTS, NGX_HTTP_TOO_MANY_REQUESTS,
       "Too many people sign in from your address. Please wait a minute." },
-    { NGX_HTTP_SERVICE_UNAVAILABLE,
+    { NGX_HTTP_SERVICE_UNAVAILABLE, NGX_HTTP_SERVICE_UNAVAILABLE,
       "You are not signed in: the chat platform or our database did not "
       "answer. Please try again in a moment." },
 };
@@ -390,7 +399,8 @@ login_visited(void *data, ngx_uint_t status, const ngx_str_t *cookie)
     ngx_str_null(&none);
 
     if (status != NGX_HTTP_OK) {
-        rc = login_tell(r, wait->login, status);
+        rc = login_tell(r, wait->login,
+                        status == NGX_HTTP_BAD_REQUEST ? LOGIN_CODE : status);
 
     } else if (ngx_http_guildlog_session_set(r, wait->login,
                                              NGX_HTTP_GUILDLOG_SESSION_COOKIE,
@@ -580,7 +590,7 @@ login_go(ngx_http_request_t *r, const ngx_str_t *to)
 
 static ngx_int_t
 login_tell(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
-    ngx_uint_t status)
+    ngx_uint_t about)
 {
     size_t      len;
     ngx_str_t   page;
@@ -598,7 +608,7 @@ login_tell(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
         "</body>\n</html>\n";
 
     for (i = 0; i < sizeof(login_texts) / sizeof(login_text_t) - 1; i++) {
-        if (login_texts[i].status == status) {
+        if (login_texts[i].about == about) {
             break;
         }
     }

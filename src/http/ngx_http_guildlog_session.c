@@ -10,6 +10,10 @@
 #include "http/ngx_http_guildlog_response.h"
 
 
+/* s: so much may the clock of another machine be ahead */
+#define SESSION_AHEAD  60
+
+
 typedef struct {
     ngx_http_guildlog_visitor_t    visitor;
     ngx_http_guildlog_call_t      *call;
@@ -327,7 +331,15 @@ ngx_http_guildlog_session_open(ngx_http_request_t *r,
 
     rc = ngx_guildlog_login_cookie_open(r->pool, &login->keys, cookie, person);
 
-    return rc == NGX_OK && person->expires <= ngx_time() ? NGX_DECLINED : rc;
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    if (person->asked > ngx_time() + SESSION_AHEAD) {
+        person->asked = 0;
+    }
+
+    return person->expires <= ngx_time() ? NGX_DECLINED : NGX_OK;
 }
 
 

@@ -61,11 +61,14 @@ ngx_guildlog_login_answer_user(const json_t *json,
                                                               "username"));
     }
 
+    if (person->name.len == 0) {
+        person->name = person->user;
+    }
+
     person->name.len = ngx_guildlog_utf8_cut(person->name.data,
                                              person->name.len, ANSWER_NAME);
 
-    return ngx_guildlog_value_is_id(&person->user) && person->name.len
-           ? NGX_OK : NGX_DECLINED;
+    return ngx_guildlog_value_is_id(&person->user) ? NGX_OK : NGX_DECLINED;
 }
 
 

@@ -231,8 +231,16 @@ subtest 'names' => sub {
 subtest 'what the platform may say' => sub {
     my $large = join ',', map { '"x":"' . 'y' x 1000 . '"' } 1 .. 5000;
 
-    for (['no name', user => { id => $ada }],
-        ['a name with a NUL', user => { id => $ada, username => "a\0b" }],
+    for my $name ('', undef) {
+        $platform->control('faults', [{ call => 'user', action => 'answer',
+            status => 200, body => { id => $ada, username => $name } }]);
+        my $browser = sign_in($ada);
+        $platform->control('faults', []);
+        is api($browser, 'GET', '/me')->json->{name}, $ada,
+            'who has no name is told by the id';
+    }
+
+    for (['a name with a NUL', user => { id => $ada, username => "a\0b" }],
         ['an id that is a number', user => { id => 7, username => 'x' }],
         ['servers by number', guilds => [{ id => 7, owner => \1 }]],
         ['no list', guilds => {}],

@@ -258,7 +258,10 @@ like page({}, 'GET', '/login', nginx => $second)->header('Set-Cookie'),
     my $answer = page($mallory, 'GET',
         "/login/callback?code=$code&state=$state");
     is $answer->status, 400, 'a code of another sign-in';
-    like $answer->text, qr/not begun in this browser/, '... a page says so';
+    like $answer->text, qr/the chat platform does not know this sign-in/,
+        '... a page says so';
+    like page({}, 'GET', $path)->text, qr/not begun in this browser/,
+        '... which is something else';
     ok !exists $mallory->{jar}{guildlog}, '... and there is no session';
 
     my $fresh = {};
@@ -454,6 +457,17 @@ for ([token => { action => 'answer', status => 500, body => {} }],
     $clock->set(12 * 3600 + 1);
     refused api($browser, 'GET', '/me'), 401, '... ends after 12 hours';
     $clock->set(0);
+}
+
+
+{
+    $clock->set(3600);
+    my $ahead = sign_in($bob);
+    $clock->set(0);
+    my $asked = asked('guilds');
+    is api($ahead, 'GET', '/me')->status, 200,
+        'a cookie of a machine whose clock is an hour ahead';
+    is asked('guilds'), $asked + 1, '... does not count as fresh';
 }
 
 

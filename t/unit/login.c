@@ -303,8 +303,9 @@ test_answer(void)
     tap_is(person.avatar.len, 0, "a picture has a plain name");
     tap_is(ngx_guildlog_login_answer_user(parse("{\"id\": 12}"), &person),
            NGX_DECLINED, "no id");
-    tap_is(ngx_guildlog_login_answer_user(parse("{\"id\": \"12\"}"), &person),
-           NGX_DECLINED, "no name");
+    json = parse("{\"id\": \"12\", \"username\": \"\"}");
+    tap_is(ngx_guildlog_login_answer_user(json, &person), NGX_OK, "no name");
+    tap_is_str(&person.name, "12", "... is told by the id");
 
     json = parse("["
         "{\"id\": \"1\", \"permissions\": \"32\"},"
