@@ -1,7 +1,7 @@
 // Tags, dashboard access, and tokens.
 
 import {change, get, part, session} from './api.js';
-import {badge, foreign, h, shown} from './dom.js';
+import {asked, badge, foreign, h, shown} from './dom.js';
 import {form, named} from './form.js';
 import {itemList} from './item-list.js';
 import {parts, t} from './texts.js';
@@ -59,14 +59,30 @@ export function access() {
                 await put(row.user_id, level);
                 await done();
             }}),
-        remove: (row) => change('DELETE', path(row.user_id)),
-        question: (row) => t('access.question', {id: row.user_id}),
+        remove: ({user_id: user}) => takeAccess(user, path(user)),
         fields: [
             {name: 'user_id', label: t('access.user'), kind: 'member'},
             {name: 'level', label: t('access.level'), kind: 'choice',
                 options: LEVELS}],
         add: ({user_id: user, level}) => put(user, level),
     });
+}
+
+
+// whose tokens go on, unless they are revoked as well
+async function takeAccess(user, path) {
+    const made = (await get('/auth') ?? [])
+        .filter(({creator}) => creator === user).length;
+    const answer = await asked(t('access.question', {id: user}), [
+        ['no', t('page.cancel')],
+        ['one', t('form.remove'), 'danger'],
+        ...made ? [['all', t('access.revoke', {count: String(made)}),
+            'danger']] : []]);
+
+    if (answer !== 'no') {
+        await change('DELETE', path, undefined,
+            answer === 'all' ? {revoke: 1} : {});
+    }
 }
 
 

@@ -362,11 +362,15 @@ async function access() {
     await page.locator('.items .badge', {hasText: 'may change settings'})
         .waitFor();
     is((await part('access'))[0].level, 'manage', '... changed');
+    await operator('POST', `/servers/${server.id}/tokens`,
+        {permissions: 2, creator: '201'});
     await page.getByRole('button', {name: /^Remove Ann/}).click();
-    await page.getByRole('dialog').getByRole('button', {name: 'Remove'})
-        .click();
+    await page.getByRole('dialog').getByRole('button',
+        {name: 'Remove and revoke their tokens: 1'}).click();
     await page.getByText('Nobody else has access.').waitFor();
     is(await part('access'), null, '... and taken');
+    is((await server.get('/auth')).filter(({creator}) => creator === '201'),
+        [], '... with the tokens that were made by it, if that is wanted');
 }
 
 

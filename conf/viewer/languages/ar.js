@@ -433,6 +433,7 @@ export default {
 'access.manage': 'يمكنه تغيير الإعدادات',
 'access.note': 'من يمكنه استخدام لوحة التحكم، إضافةً إلى من يديرون الخادم.',
 'access.question': 'هل تريد إزالة وصول {id}؟',
+'access.revoke': 'إزالة وإبطال الرموز: {count}',
 'access.user': 'المستخدم',
 'access.view': 'يمكنه العرض',
 'api.answer': 'كان الرد {status}.',

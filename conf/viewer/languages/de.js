@@ -433,6 +433,7 @@ export default {
 'access.manage': 'darf Einstellungen ändern',
 'access.note': 'Wer das Dashboard nutzen darf, außer denen, die den Server verwalten.',
 'access.question': '{id} den Zugriff nehmen?',
+'access.revoke': 'Entfernen und Tokens widerrufen: {count}',
 'access.user': 'Nutzer',
 'access.view': 'darf ansehen',
 'api.answer': 'Die Antwort war {status}.',

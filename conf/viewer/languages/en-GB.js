@@ -433,6 +433,7 @@ export default {
 'access.manage': 'may change settings',
 'access.note': 'Who may use the dashboard, besides those who manage the server.',
 'access.question': 'Take the access of {id} away?',
+'access.revoke': 'Remove and revoke their tokens: {count}',
 'access.user': 'User',
 'access.view': 'may look',
 'api.answer': 'The answer was {status}.',

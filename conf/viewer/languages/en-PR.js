@@ -433,6 +433,7 @@ export default {
 'access.manage': 'may change orders',
 'access.note': 'Who may enter the captain’s quarters, besides those who command the ship.',
 'access.question': 'Take the access o’ {id} away?',
+'access.revoke': 'Take it, an’ burn the tokens: {count}',
 'access.user': 'Hand',
 'access.view': 'may look',
 'api.answer': 'The answer was {status}.',

@@ -433,6 +433,7 @@ export default {
 'access.manage': 'puede cambiar los ajustes',
 'access.note': 'Quién puede usar el panel, además de quienes gestionan el servidor.',
 'access.question': '¿Quitar el acceso a {id}?',
+'access.revoke': 'Quitar y revocar sus tokens: {count}',
 'access.user': 'Usuario',
 'access.view': 'puede mirar',
 'api.answer': 'La respuesta fue {status}.',

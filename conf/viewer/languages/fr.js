@@ -433,6 +433,7 @@ export default {
 'access.manage': 'peut modifier les paramètres',
 'access.note': 'Qui peut utiliser le tableau de bord, en plus de ceux qui gèrent le serveur.',
 'access.question': 'Retirer l’accès de {id} ?',
+'access.revoke': 'Retirer et révoquer ses jetons : {count}',
 'access.user': 'Utilisateur',
 'access.view': 'peut regarder',
 'api.answer': 'La réponse était {status}.',

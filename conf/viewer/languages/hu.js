@@ -433,6 +433,7 @@ export default {
 'access.manage': 'módosíthatja a beállításokat',
 'access.note': 'Kik használhatják az irányítópultot azokon kívül, akik a szervert kezelik.',
 'access.question': 'Elveszed a hozzáférését: {id}?',
+'access.revoke': 'Eltávolítás és a tokenek visszavonása: {count}',
 'access.user': 'Felhasználó',
 'access.view': 'nézheti',
 'api.answer': 'A válasz ez volt: {status}.',

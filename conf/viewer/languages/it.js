@@ -433,6 +433,7 @@ export default {
 'access.manage': 'può cambiare le impostazioni',
 'access.note': 'Chi può usare la dashboard, oltre a chi gestisce il server.',
 'access.question': 'Togliere l’accesso a {id}?',
+'access.revoke': 'Rimuovi e revoca i token: {count}',
 'access.user': 'Utente',
 'access.view': 'può guardare',
 'api.answer': 'La risposta è stata {status}.',

@@ -433,6 +433,7 @@ export default {
 'access.manage': '設定を変更できる',
 'access.note': 'サーバーの管理者以外で、ダッシュボードを使える人です。',
 'access.question': '{id}のアクセス権を削除しますか？',
+'access.revoke': '削除してトークンも取り消す（{count}）',
 'access.user': 'ユーザー',
 'access.view': '閲覧できる',
 'api.answer': '応答は{status}でした。',

@@ -433,6 +433,7 @@ export default {
 'access.manage': '설정 변경 가능',
 'access.note': '서버를 관리하는 사람 외에 대시보드를 쓸 수 있는 사람입니다.',
 'access.question': '{id}의 접근 권한을 제거할까요?',
+'access.revoke': '제거하고 토큰도 폐기: {count}',
 'access.user': '사용자',
 'access.view': '보기 가능',
 'api.answer': '응답: {status}',

@@ -433,6 +433,7 @@ export default {
 'access.manage': 'mag instellingen wijzigen',
 'access.note': 'Wie het dashboard mag gebruiken, naast wie de server beheren.',
 'access.question': '{id} de toegang afnemen?',
+'access.revoke': 'Verwijderen en tokens intrekken: {count}',
 'access.user': 'Gebruiker',
 'access.view': 'mag kijken',
 'api.answer': 'Het antwoord was {status}.',

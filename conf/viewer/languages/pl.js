@@ -433,6 +433,7 @@ export default {
 'access.manage': 'zmiana ustawień',
 'access.note': 'Kto może korzystać z panelu oprócz osób, które zarządzają serwerem.',
 'access.question': 'Odebrać dostęp użytkownikowi {id}?',
+'access.revoke': 'Usuń i unieważnij tokeny: {count}',
 'access.user': 'Użytkownik',
 'access.view': 'tylko podgląd',
 'api.answer': 'Odpowiedź: {status}.',

@@ -433,6 +433,7 @@ export default {
 'access.manage': 'изменение настроек',
 'access.note': 'Кто может пользоваться панелью, кроме тех, кто управляет сервером.',
 'access.question': 'Закрыть доступ пользователю {id}?',
+'access.revoke': 'Удалить и отозвать токены: {count}',
 'access.user': 'Пользователь',
 'access.view': 'только просмотр',
 'api.answer': 'Ответ: {status}.',

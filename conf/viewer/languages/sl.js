@@ -433,6 +433,7 @@ export default {
 'access.manage': 'sme spreminjati nastavitve',
 'access.note': 'Kdo sme uporabljati nadzorno ploščo, poleg tistih, ki upravljajo strežnik.',
 'access.question': 'Odvzamem dostop za {id}?',
+'access.revoke': 'Odstrani in prekliči žetone: {count}',
 'access.user': 'Uporabnik',
 'access.view': 'sme gledati',
 'api.answer': 'Odgovor je bil {status}.',

@@ -433,6 +433,7 @@ export default {
 'access.manage': 'ayarları değiştirebilir',
 'access.note': 'Sunucuyu yönetenlerin dışında paneli kullanabilecek kişiler.',
 'access.question': '{id} kullanıcısının erişimi kaldırılsın mı?',
+'access.revoke': 'Kaldır ve tokenleri iptal et: {count}',
 'access.user': 'Kullanıcı',
 'access.view': 'görüntüleyebilir',
 'api.answer': 'Yanıt: {status}.',

@@ -433,6 +433,7 @@ export default {
 'access.manage': 'được đổi cấu hình',
 'access.note': 'Những người được dùng bảng điều khiển, ngoài những người quản lý máy chủ.',
 'access.question': 'Gỡ quyền truy cập của {id}?',
+'access.revoke': 'Gỡ và thu hồi token: {count}',
 'access.user': 'Người dùng',
 'access.view': 'được xem',
 'api.answer': 'Phản hồi là {status}.',

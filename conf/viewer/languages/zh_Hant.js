@@ -433,6 +433,7 @@ export default {
 'access.manage': '可以變更設定',
 'access.note': '除了管理伺服器的人之外，可以使用控制台的人。',
 'access.question': '要移除 {id} 的存取權嗎？',
+'access.revoke': '移除並撤銷權杖：{count}',
 'access.user': '使用者',
 'access.view': '可以檢視',
 'api.answer': '回應為 {status}。',
