@@ -271,7 +271,8 @@ home() {
         home=
     elif is_copy "$1" "$1"; then
         rm -f "$1"/private/{env,port,session} "$1"/private/keys/platform \
-            "$1"/nginx/nginx.pid "$1"/platform/pid
+            "$1"/nginx/nginx.pid "$1"/platform/pid \
+            "$1"/pg/data/postmaster.pid
     fi
 
     if [[ -z $home ]]; then

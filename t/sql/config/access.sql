@@ -63,7 +63,7 @@ select is(pg_temp.logged(:guild, 71), 0, 'unless they are to be revoked');
 select pg_temp.answers(status, body, 202, '{}', 'with what the user made')
   from access_delete(:me, 6, 1);
 select is((select string_agg(token_id, ',') from token
-            where revoked_at is not null),
+            where revoked_at is not null and guild_id = :guild),
           'of six', 'the live ones of the bot');
 
 select throws_ok(format('select access_put(%s, 9, %L)', :'me',

@@ -343,7 +343,8 @@ select is_empty($$
        and i.indkey[0] <> a.attnum
        and c.relname not in ('lane_ready', 'doubt', 'search_head')
        and i.indexrelid <> all ('{directory_channel,lane_channel,lane_webhook,
-                                  lane_closed,access_user_idx}'::regclass[])
+                                  lane_closed,lane_open_idx,lane_odd_idx,
+                                  access_user_idx}'::regclass[])
 $$, 'and every index, but of the lists of what all servers have to do, and of '
     'whose a channel and a webhook is, and whose dashboard one may use');
 select is_empty($$
