@@ -9,7 +9,7 @@ import {t} from './texts.js';
 const BASE = document.querySelector('meta[name=guildlog-api]').content;
 const LOGIN = document.querySelector('meta[name=guildlog-login]').content;
 const KEY = 'guildlog.tokens';    // of the tab's storage, the last used last
-const SIGNED = 'guildlog.signed'; // of the browser's: it may have a cookie
+const SIGNED = 204;               // what LOGIN answers who has a session
 const PAUSES = [1, 2, 4, 8, 15];  // seconds between attempts
 
 // requests that are left to what the reader does
@@ -62,29 +62,28 @@ export function resume(server) {
 
 // Leaves the page for the platform's.
 export function signInThere() {
-    localStorage.setItem(SIGNED, '1');
     location.assign(LOGIN);
 }
 
 
-// Whether people can sign in here: then that address leads elsewhere.
+// Whether people can sign in here: then that address leads elsewhere, or tells
+// that somebody has.
 export async function canSignIn() {
-    const {type} = await elsewhere(LOGIN, 'HEAD') ?? {};
-    return type === 'opaqueredirect';
+    const {type, status} = await elsewhere(LOGIN, 'HEAD') ?? {};
+    return type === 'opaqueredirect' || status === SIGNED;
 }
 
 
 // Who signed in, with their servers; null: nobody.
 export async function whoSignedIn() {
-    if (!localStorage.getItem(SIGNED)) {
+    const signed = await elsewhere(LOGIN, 'HEAD');
+
+    if (signed?.status !== SIGNED) {
         return null;
     }
 
     const response = await elsewhere(`${BASE}/me`, 'GET');
 
-    if (response?.status === 401) {
-        localStorage.removeItem(SIGNED);
-    }
     return response?.ok ? response.json() : null;
 }
 
@@ -115,12 +114,7 @@ export async function signOut(all, person) {
     }
 
     const response = await elsewhere(`${LOGIN}/logout`, 'POST');
-    const over = response?.ok || response?.status === 401;
-
-    if (over) {
-        localStorage.removeItem(SIGNED);
-    }
-    return over;
+    return response?.ok || response?.status === 401;
 }
 
 

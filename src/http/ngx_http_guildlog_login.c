@@ -188,6 +188,24 @@ login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
     u_char                      *p;
     ngx_str_t                    cookie, uri, query, to;
     ngx_guildlog_login_start_t   start;
+    ngx_guildlog_login_person_t  person;
+
+    static const ngx_str_t       none = ngx_string("");
+
+    /* a page asks so whether somebody is signed in */
+
+    if (r->method == NGX_HTTP_HEAD
+        && ngx_http_guildlog_session_find(r, login,
+                                          NGX_HTTP_GUILDLOG_SESSION_COOKIE,
+                                          &cookie)
+           == NGX_OK
+        && ngx_http_guildlog_session_open(r, login, &cookie, &person) == NGX_OK)
+    {
+        return login_headers(r) != NGX_OK
+               ? NGX_ERROR
+               : ngx_http_guildlog_response_send(r, NGX_HTTP_NO_CONTENT, &none,
+                                                 &none);
+    }
 
     if (RAND_bytes(start.state, sizeof(start.state)) != 1
         || RAND_bytes(start.session, sizeof(start.session)) != 1

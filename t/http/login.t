@@ -68,6 +68,9 @@ my $browser = sign_in($ada);
 my $answer = $browser->{answer};
 is $answer->status, 302, 'back from the platform';
 is $answer->header('Location'), '/the/viewer/', '... to the viewer of here';
+is page($browser, 'HEAD', '/login')->status, 204,
+    'a page that looks is told that somebody is signed in';
+is page({}, 'HEAD', '/login')->status, 302, '... or that people can sign in';
 my ($set) = map { $_->[1] } grep { lc $_->[0] eq 'set-cookie' }
     @{ $answer->{headers} };
 like $set, qr/^guildlog=[\w-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Lax$/,

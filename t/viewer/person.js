@@ -70,5 +70,13 @@ export default async function person() {
     await soon(() => page.context().cookies().then((all) =>
         all.filter(({name}) => name === 'guildlog').length), 0,
     'the cookie is gone');
+
+    await page.goto(new URL('/login', process.env.GUILDLOG_VIEWER).href);
+    await soon(() => page.locator('#me').innerText().then((text) =>
+        text.includes('Demo Owner')), true,
+    'a sign-in that did not begin in this page is seen');
+    await signOut.click();
+    await there.waitFor();
+    ok(true, '... and can be ended');
     await leave(page, 'a person');
 }
