@@ -91,7 +91,7 @@ subtest 'other sites start, whatever is wrong with guildlog' => sub {
     my $port = free_port;
     my $socket = $nginx->prefix . '/operator.sock';
 
-    $conf =~ s/^ *#( *guildlog_|location .*\{$|\}$)/$1/mg;
+    $conf =~ s/^ *#( *guildlog_|location .*\{$|\}$| +\w+=\w+;$)/$1/mg;
     $conf =~ s{(guildlog_platform +https://)[^;]+}{$1nowhere.invalid/api} or die;
     $conf =~ s{host=/run/postgresql}{host=nowhere.invalid};
     $conf =~ s{host=/run/postgresql}{host=$dir/nowhere};
