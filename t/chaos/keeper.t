@@ -481,7 +481,7 @@ my @acts = map { ($_->[1]) x $_->[0] } (
     # everything is rewritten once more
     [6, sub {
         sql('select again()');
-        sql(q(update keeper set due_at = now()));
+        $first->keeper_is_due;
     }],
 
     [4, sub {

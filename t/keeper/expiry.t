@@ -67,7 +67,7 @@ sub record {
 sub kept {
     my $from = sql('select clock_timestamp()');
     wait_for {
-        sql('update keeper set due_at = now()');
+        $g->keeper_is_due;
         !sql(q(select count(*) from keeper_tasks() t
             left join keeper k on k.task = t.task
                 and k.done_at - k.took_us * interval '1 us' > ?::timestamptz

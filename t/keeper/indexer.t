@@ -188,7 +188,7 @@ is wrong($odd), '', '... exactly';
     is sql('select h.arrival - sum(s.n) from search_segment s
         join search_head h using (guild_id, bot) where h.guild_id = ?
         group by h.arrival', $unread), 1, '... and which alone is left out';
-    sql(q(update keeper set due_at = now()));
+    $first->keeper_is_due;
     ok wait_for {
         my $status = status($first);
         ($status->{keeper_parked}{search} // 0) == 1
@@ -358,7 +358,7 @@ sub tail_over { return grep { tail($_) >= 1024 } @_ }
 {
     my $long = server(bare => 1);
     record($long, 3000, now() - $_ * DAY) for 0 .. 8;
-    sql(q(update keeper set due_at = now()));
+    $first->keeper_is_due;
     for (1 .. 3) {
         wait_for { sql('select count(*) from search_head
             where guild_id = ? and format > 0', $long) } 30, 'it has begun';

@@ -507,6 +507,16 @@ sub sql {
 }
 
 
+# Every task of the keeper is due.  Lock: its step has the row of the first one
+# before any other row.
+sub keeper_is_due {
+    my ($self) = @_;
+
+    $self->sql("update keeper set due_at = now() where exists (select from
+        (select from keeper where task = 'partitions' for update) turn)");
+}
+
+
 # puts the rows of a test's own table where their servers are
 sub distribute {
     my ($self, $table, $column) = @_;

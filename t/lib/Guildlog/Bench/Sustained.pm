@@ -83,7 +83,7 @@ sub left {
 sub settle {
     my ($nginx) = @_;
 
-    $nginx->sql("update keeper set due_at = '-infinity'");
+    $nginx->keeper_is_due;
     my $least = '';
     my $since = time;
     while (time - $since < 3) {
