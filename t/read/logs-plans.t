@@ -108,8 +108,7 @@ sub segments {
 }
 
 
-$nginx->sql(q(insert into search_head (guild_id, bot, format) values (?, 0, 1)),
-    $guild);
+$nginx->sql('update search_head set format = 1 where guild_id = ?', $guild);
 store(600, $now - 3 * DAY);
 segments(2);
 $nginx->sql('analyze log_entry, log_event, search_segment');
