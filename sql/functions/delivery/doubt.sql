@@ -1,5 +1,5 @@
 -- What is unconfirmed: whether its message was applied is asked again for a
--- day, half a minute later, then each time when it is twice as old, at last
+-- day, a minute later, then each time when it is twice as old, at last
 -- each 4 hours. A permission to read may have come back, and a look that
 -- something cut short costs as long as there was before.
 
@@ -29,7 +29,7 @@ end $$;
 
 create or replace function doubt_pause(age interval)
 returns interval language sql immutable as $$
-    select least(greatest(age, '30 seconds'), '4 hours')
+    select least(greatest(age, '1 minute'), '4 hours')
 $$;
 
 
