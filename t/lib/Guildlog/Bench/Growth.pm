@@ -116,6 +116,7 @@ sub indexed {
     my ($nginx, $size) = @$store{qw(nginx size)};
     once {
         my $before = postgres_cpu($nginx);
+        $nginx->sql('select search_give(h.guild_id, h.bot) from log_head h');
         $nginx->start;
         sleep 1 while $nginx->sql(q(select count(*) from log_head h
             join server s on s.guild_id = h.guild_id and s.plan = 'pro'
