@@ -18,14 +18,9 @@ our @EXPORT = qw(index_hold index_begin index_some index_all);
 sub index_hold {
     my ($nginx) = @_;
 
-    # the keeper finds that another one works
-    $nginx->{index_keeper} = $nginx->cluster->connect($nginx->dbname);
-    $nginx->{index_keeper}->do(q(
-        insert into keeper (task, done_at) values ('partitions', '-infinity')
-        on conflict do nothing));
-    $nginx->{index_keeper}->begin_work;
-    $nginx->{index_keeper}->do(
-        q(select from keeper where task = 'partitions' for no key update));
+    # no task is ever due
+    $nginx->sql('create or replace function keeper_next() returns text
+        language sql as $$ select null::text $$');
 
     # so much of each server may be put
     $nginx->sql(
