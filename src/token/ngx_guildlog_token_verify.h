@@ -52,5 +52,17 @@ ngx_int_t ngx_guildlog_token_sign(const ngx_guildlog_token_keys_t *keys,
     const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
     ngx_pool_t *pool, ngx_str_t *text);
 
+/*
+ * The text is of three pieces of base64url, none of which is empty, and has a
+ * NUL behind it; its header names the algorithm of the key.  NGX_DECLINED: the
+ * key did not sign it, NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_guildlog_token_check(const ngx_guildlog_token_key_t *key,
+    const ngx_str_t *text, ngx_pool_t *pool);
+
+/* the same by OpenSSL, whatever else is there */
+ngx_int_t ngx_guildlog_token_check_openssl(const ngx_guildlog_token_key_t *key,
+    const ngx_str_t *text, ngx_pool_t *pool);
+
 
 #endif /* _NGX_GUILDLOG_TOKEN_VERIFY_H_INCLUDED_ */

@@ -1,7 +1,6 @@
 
 /*
- * Links ngx_guildlog_token_verify.c, ngx_guildlog_token_check.c,
- * ngx_guildlog_token_openssl.c, ngx_guildlog_token_sign.c,
+ * Links ngx_guildlog_token_verify.c, ngx_guildlog_token_sign.c,
  * ngx_guildlog_cache.c, ngx_guildlog_token_keys.c, ngx_guildlog_value.c,
  * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c, ngx_guildlog_json.c,
  * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
@@ -14,7 +13,6 @@
 #include <jansson.h>
 #include <openssl/err.h>
 #include <openssl/hmac.h>
-#include "token/ngx_guildlog_token_check.h"
 #include "token/ngx_guildlog_token_verify.h"
 #include "keyring.h"
 
