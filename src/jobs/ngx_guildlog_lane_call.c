@@ -20,7 +20,7 @@ _Static_assert(1 << (NGX_GUILDLOG_TRAFFIC_CALLS - 1)
                   == NGX_GUILDLOG_VERDICT_FULL + 1
                && NGX_GUILDLOG_TRAFFIC_SCOPES
                   == NGX_GUILDLOG_SCOPE_GLOBAL + 1,
-               "ngx_guildlog_traffic.h does not have what is counted");
+               "ngx_guildlog_stats.h does not have what is counted");
 
 
 ngx_int_t
