@@ -1,14 +1,14 @@
 
 /*
- * Links ngx_guildlog_client.c, ngx_guildlog_client_conn.c,
- * ngx_guildlog_client_url.c and ngx_guildlog_client_response.c.
+ * Links ngx_guildlog_client.c, ngx_guildlog_client_url.c and
+ * ngx_guildlog_client_response.c.
  *
  * An exchange ends in what can be proved: answered, not sent, or uncertain.
  * It runs in nginx's own event loop against t/lib/Guildlog/Peer.pm, whose
  * table has the expected outcome of each bad answer.
  */
 
-#include "client/ngx_guildlog_client_conn.h"
+#include "client/ngx_guildlog_client.h"
 #include "tap.h"
 
 
