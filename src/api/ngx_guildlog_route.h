@@ -7,7 +7,7 @@
 #define _NGX_GUILDLOG_ROUTE_H_INCLUDED_
 
 
-#include "api/ngx_guildlog_args.h"
+#include "api/ngx_guildlog_value.h"
 #include "api/ngx_guildlog_stmt.h"
 
 

@@ -52,7 +52,6 @@ struct ngx_guildlog_field_s {
 };
 /* tables of fields end with an empty name */
 
-
 /*
  * The value in question: errors are written to *error, and begin with the path
  * to it.  A value without an outer one is named, but is no part of the path of
@@ -79,14 +78,6 @@ struct ngx_guildlog_value_s {
 #define NGX_GUILDLOG_VALUE_GUILD     17
 
 
-/*
- * Decoded text to the text of an argument, empty where TRIM left nothing; any
- * type but BOOL, MIXED, LIST, OBJECT and ITEMS.  NGX_OK; NGX_DECLINED: the
- * error is written; NGX_ERROR: memory.
- */
-ngx_int_t ngx_guildlog_value_text(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value, ngx_str_t *arg);
-
 /* a JSON value of any type but ITEMS; returns as above */
 ngx_int_t ngx_guildlog_value_json(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);
@@ -99,9 +90,6 @@ ngx_int_t ngx_guildlog_value_json(ngx_guildlog_value_t *v,
 ngx_int_t ngx_guildlog_value_object(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *fields, json_t *object, json_t **values);
 
-/* the field of that name, NULL: there is none */
-const ngx_guildlog_field_t *ngx_guildlog_value_field(
-    const ngx_guildlog_field_t *fields, const u_char *name, size_t len);
 
 /* writes "<path>: <what the format makes>"; NGX_DECLINED or NGX_ERROR */
 ngx_int_t ngx_guildlog_value_refuse(ngx_guildlog_value_t *v, const char *fmt,
@@ -131,6 +119,32 @@ ngx_int_t ngx_guildlog_value_id(const u_char *p, size_t len, size_t min);
 
 /* such a one, of any length */
 ngx_uint_t ngx_guildlog_value_is_id(const ngx_str_t *s);
+
+
+/*
+ * Binds the query string to one argument per field of the table, in its
+ * order.  Unknown parameters are ignored; a known one twice, or percent
+ * sequences that are not UTF-8 or hold a NUL, are refused.  NGX_OK;
+ * NGX_DECLINED: *error names the parameter and the rule; NGX_ERROR: memory.
+ */
+ngx_int_t ngx_guildlog_args_query(ngx_pool_t *pool,
+    const ngx_guildlog_field_t *fields, const ngx_str_t *query,
+    ngx_str_t *args, ngx_str_t *error);
+
+/*
+ * Holds a parsed body against the table: an object, no unknown field, at
+ * least one field (a change of nothing is a mistake) unless the table is
+ * empty.  Returns as above.
+ */
+ngx_int_t ngx_guildlog_args_body(ngx_pool_t *pool,
+    const ngx_guildlog_field_t *fields, json_t *body, ngx_str_t *error);
+
+/* the same of an array of 1 to BATCH_MAX such objects */
+
+#define NGX_GUILDLOG_ARGS_BATCH_MAX  1000
+
+ngx_int_t ngx_guildlog_args_batch(ngx_pool_t *pool,
+    const ngx_guildlog_field_t *fields, json_t *body, ngx_str_t *error);
 
 
 #endif /* _NGX_GUILDLOG_VALUE_H_INCLUDED_ */
