@@ -49,8 +49,6 @@ void ngx_guildlog_change_value(const json_t *change, ngx_uint_t locale,
     ngx_uint_t gone, ngx_guildlog_change_pt write, void *data);
 
 
-/* ngx_guildlog_change_time.c */
-
 /* ms of "2026-11-24T00:00:00.000+00:00"; NGX_ERROR: it is no such time */
 int64_t ngx_guildlog_change_time(const ngx_str_t *s);
 

@@ -5,7 +5,7 @@
 
 #include "log/ngx_guildlog_csv.h"
 #include "log/ngx_guildlog_change.h"
-#include "log/ngx_guildlog_sentence.h"
+#include "log/ngx_guildlog_language.h"
 
 
 #define CSV_AHEAD   8     /* where a cell begins, and what is behind it */

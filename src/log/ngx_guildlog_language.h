@@ -10,6 +10,7 @@
 
 
 #include "base/ngx_guildlog.h"
+#include "base/ngx_guildlog_json.h"
 
 
 #define NGX_GUILDLOG_LOCALES     19
@@ -185,6 +186,16 @@ extern const size_t  ngx_guildlog_types_json_size;
 extern const char *const
     ngx_guildlog_type_categories[NGX_GUILDLOG_CATEGORIES];
 extern const u_char  ngx_guildlog_type_category[NGX_GUILDLOG_TYPES];
+
+
+/*
+ * 1 << place of each field that the entry has, as ngx_guildlog_language_say()
+ * takes them.  The dashboard, executor 0, is nobody.
+ */
+ngx_uint_t ngx_guildlog_sentence_has(const json_t *entry);
+
+/* the field that a place is for */
+const char *ngx_guildlog_sentence_field(ngx_guildlog_place_e place);
 
 
 #endif /* _NGX_GUILDLOG_LANGUAGE_H_INCLUDED_ */

@@ -5,7 +5,7 @@
 
 #include "platform/ngx_guildlog_message_parts.h"
 #include "log/ngx_guildlog_change.h"
-#include "log/ngx_guildlog_sentence.h"
+#include "log/ngx_guildlog_language.h"
 
 
 /* lengths in UTF-16 units */
