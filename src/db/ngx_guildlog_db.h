@@ -271,33 +271,6 @@ struct ngx_guildlog_db_pool_s {
 };
 
 
-/* db_query.c: memory, and what a result means */
-
-/*
- * NULL if out of memory.  It has no share.  An argument with a NUL byte: its
- * outcome is REFUSED.
- */
-ngx_guildlog_db_query_t *ngx_guildlog_db_query_create(
-    ngx_guildlog_db_pool_t *pool,
-    const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args);
-
-/*
- * NGX_OK: result.outcome says how it ended.  NGX_AGAIN: it had no effect and
- * has to be sent once more.
- */
-
-/* the database answered */
-ngx_int_t ngx_guildlog_db_query_answered(ngx_guildlog_db_query_t *query);
-
-/* its connection ended; unsent: before all of it had left this machine */
-ngx_int_t ngx_guildlog_db_query_orphaned(ngx_guildlog_db_query_t *query,
-    ngx_uint_t unsent);
-
-void ngx_guildlog_db_query_free(ngx_guildlog_db_query_t *query);
-
-
-/* db_conn.c */
-
 /* NULL if out of memory; to be freed after events->ended() */
 ngx_guildlog_db_conn_t *ngx_guildlog_db_conn_create(
     ngx_guildlog_db_group_t *group);
@@ -316,8 +289,6 @@ void ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_conn_read_pending(ngx_guildlog_db_conn_t *conn);
 
 
-/* db_pipeline.c */
-
 /* takes the query; an error ends the connection */
 void ngx_guildlog_db_pipeline_send(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
@@ -327,19 +298,9 @@ void ngx_guildlog_db_pipeline_io(ngx_guildlog_db_conn_t *conn,
     ngx_uint_t write);
 
 
-/* db_host.c */
-
 ngx_guildlog_db_site_t *ngx_guildlog_db_host_site(ngx_pool_t *pool,
     const ngx_guildlog_database_t *database, ngx_resolver_t *resolver,
     ngx_msec_t resolver_timeout, ngx_log_t *log);
-
-/*
- * Finds conn->addrs of conn->host and calls found(), at once or from the
- * resolver's event.  No address: the cause says why.
- */
-void ngx_guildlog_db_host_find(ngx_guildlog_db_conn_t *conn,
-    ngx_guildlog_db_host_found_pt found);
-void ngx_guildlog_db_host_forget(ngx_guildlog_db_conn_t *conn);
 
 
 /* db_group.c: which connections there are, and which one takes a query */
@@ -385,61 +346,10 @@ void ngx_guildlog_db_group_busy(ngx_guildlog_db_group_t *group, ngx_int_t n);
 
 void ngx_guildlog_db_share_init(ngx_guildlog_db_group_t *group);
 
-/* the query belongs to its server's share until it quits; NGX_ERROR if out of
-   memory */
-ngx_int_t ngx_guildlog_db_share_join(ngx_guildlog_db_group_t *group,
-    ngx_guildlog_db_query_t *query);
-void ngx_guildlog_db_share_quit(ngx_guildlog_db_query_t *query);
-
-/* the query waits: before all others, or behind those of its server; it waits
-   no longer */
-void ngx_guildlog_db_share_wait(ngx_guildlog_db_query_t *query,
-    ngx_uint_t first);
-void ngx_guildlog_db_share_leave(ngx_guildlog_db_query_t *query);
-
-/* n: 1 when the query is sent, -1 when it is in flight no longer */
-void ngx_guildlog_db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n);
-
-/* has its server as many in flight, as many that wait, as it may? */
-ngx_uint_t ngx_guildlog_db_share_full(ngx_guildlog_db_query_t *query);
-ngx_uint_t ngx_guildlog_db_share_line_full(ngx_guildlog_db_query_t *query);
-
-/*
- * The newest one that waits in the share where most do, if these are more than
- * the query would find in its own; or NULL.
- */
-ngx_guildlog_db_query_t *ngx_guildlog_db_share_longest(
-    ngx_guildlog_db_query_t *query);
 
 /* are both of one server, or of none? */
 ngx_uint_t ngx_guildlog_db_share_same(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_query_t *other);
-
-
-/* db_queue.c: a query waits, is sent, and finishes */
-
-void ngx_guildlog_db_queue_wait(ngx_guildlog_db_query_t *query,
-    ngx_uint_t first);
-
-/* does it wait?  Then it does no longer, and is the caller's */
-ngx_uint_t ngx_guildlog_db_queue_leave(ngx_guildlog_db_query_t *query);
-
-/* sends what can be sent */
-void ngx_guildlog_db_queue_send(ngx_guildlog_db_group_t *group);
-
-/* sends it once more, before all others; a detached one just finishes */
-void ngx_guildlog_db_queue_again(ngx_guildlog_db_query_t *query);
-
-/* the pool's next round calls its handler */
-void ngx_guildlog_db_queue_finish(ngx_guildlog_db_query_t *query,
-    ngx_guildlog_db_outcome_e outcome);
-
-/* counts and logs that it ran past its deadline */
-void ngx_guildlog_db_queue_late(ngx_guildlog_db_query_t *query);
-
-/* logs that queries are refused, once a second at most */
-void ngx_guildlog_db_queue_overloaded(ngx_guildlog_db_pool_t *pool,
-    const char *what);
 
 
 #endif /* _NGX_GUILDLOG_DB_H_INCLUDED_ */

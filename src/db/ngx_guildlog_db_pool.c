@@ -13,6 +13,10 @@
 #include "db/ngx_guildlog_db.h"
 
 
+/* the share of statements for several servers: no server has that id */
+#define DB_SHARE_SEVERAL  1
+
+
 static ngx_uint_t db_pool_make_room(ngx_guildlog_db_query_t *query);
 static void db_pool_reject(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_outcome_e outcome);
@@ -27,6 +31,41 @@ static void db_pool_deliver(ngx_guildlog_db_pool_t *pool);
 static void db_pool_cancel(ngx_guildlog_db_conn_t *conn);
 static void db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result);
 static void db_pool_terminate(ngx_guildlog_db_pool_t *pool);
+static ngx_guildlog_db_query_t *db_query_create(ngx_guildlog_db_pool_t *pool,
+    const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args);
+static ngx_int_t db_query_answered( ngx_guildlog_db_query_t *query);
+static ngx_uint_t db_query_lost_a_race(ngx_guildlog_db_result_t *result);
+static ngx_int_t db_query_orphaned(ngx_guildlog_db_query_t *query,
+    ngx_uint_t unsent);
+static void db_query_free(ngx_guildlog_db_query_t *query);
+static void db_queue_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first);
+static ngx_uint_t db_queue_leave(ngx_guildlog_db_query_t *query);
+static void db_queue_remove(ngx_guildlog_db_query_t *query);
+static void db_queue_wait_expired(ngx_event_t *ev);
+static void db_queue_send(ngx_guildlog_db_group_t *group);
+static ngx_int_t db_queue_send_one(ngx_guildlog_db_share_t *share);
+static void db_queue_send_on(ngx_guildlog_db_conn_t *conn,
+    ngx_guildlog_db_query_t *query);
+static void db_queue_send_expired(ngx_event_t *ev);
+static void db_queue_again(ngx_guildlog_db_query_t *query);
+static void db_queue_finish(ngx_guildlog_db_query_t *query,
+    ngx_guildlog_db_outcome_e outcome);
+static void db_queue_late(ngx_guildlog_db_query_t *query);
+static void db_queue_overloaded(ngx_guildlog_db_pool_t *pool,
+    const char *what);
+static ngx_int_t db_share_join(ngx_guildlog_db_group_t *group,
+    ngx_guildlog_db_query_t *query);
+static ngx_rbtree_key_t db_share_key(ngx_guildlog_db_query_t *query);
+static ngx_guildlog_db_share_t *db_share_find(ngx_guildlog_db_group_t *group,
+    ngx_rbtree_key_t key);
+static void db_share_quit(ngx_guildlog_db_query_t *query);
+static void db_share_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first);
+static void db_share_leave(ngx_guildlog_db_query_t *query);
+static void db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n);
+static ngx_uint_t db_share_full(ngx_guildlog_db_query_t *query);
+static ngx_uint_t db_share_line_full( ngx_guildlog_db_query_t *query);
+static ngx_guildlog_db_query_t *db_share_longest(
+    ngx_guildlog_db_query_t *query);
 
 
 static const ngx_guildlog_db_conn_events_t  db_pool_events = {
@@ -35,6 +74,17 @@ static const ngx_guildlog_db_conn_events_t  db_pool_events = {
     .answered = db_pool_answered,
     .unblocked = db_pool_unblocked,
     .terminated = db_pool_terminated
+};
+
+
+/*
+ * SQLSTATEs of a statement that lost against another one, or whose functions,
+ * types or tables were replaced while it ran: it had no effect.
+ */
+
+static const char *const  db_query_races[] = {
+    "40001", "40P01", "42703", "42704", "42804", "42809", "42883", "42P01",
+    "XX000", NULL
 };
 
 
@@ -100,7 +150,7 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
         return NULL;
     }
 
-    query = ngx_guildlog_db_query_create(pool, stmt, args);
+    query = db_query_create(pool, stmt, args);
     if (query == NULL) {
         return NULL;
     }
@@ -110,8 +160,8 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
 
     group = ngx_guildlog_db_group_of(query);
 
-    if (ngx_guildlog_db_share_join(group, query) != NGX_OK) {
-        ngx_guildlog_db_query_free(query);
+    if (db_share_join(group, query) != NGX_OK) {
+        db_query_free(query);
         return NULL;
     }
 
@@ -122,7 +172,7 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
         pool->wanted_while_down = !pool->terminated;
         db_pool_reject(query, NGX_GUILDLOG_DB_UNAVAILABLE);
 
-    } else if (ngx_guildlog_db_share_line_full(query)) {
+    } else if (db_share_line_full(query)) {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
                                  1);
         db_pool_reject(query, NGX_GUILDLOG_DB_SHARE_TAKEN);
@@ -131,11 +181,11 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
                && !db_pool_make_room(query))
     {
         ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_QUEUE_FULL, 1);
-        ngx_guildlog_db_queue_overloaded(pool, "the queue is full");
+        db_queue_overloaded(pool, "the queue is full");
         db_pool_reject(query, NGX_GUILDLOG_DB_QUEUE_FULL);
 
     } else {
-        ngx_guildlog_db_queue_wait(query, 0);
+        db_queue_wait(query, 0);
     }
 
     return query;
@@ -149,7 +199,7 @@ db_pool_make_room(ngx_guildlog_db_query_t *query)
 {
     ngx_guildlog_db_query_t  *other;
 
-    other = ngx_guildlog_db_share_longest(query);
+    other = db_share_longest(query);
 
     if (other == NULL) {
         return 0;
@@ -158,8 +208,8 @@ db_pool_make_room(ngx_guildlog_db_query_t *query)
     ngx_guildlog_stats_count(query->pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
                              1);
 
-    (void) ngx_guildlog_db_queue_leave(other);
-    ngx_guildlog_db_queue_finish(other, NGX_GUILDLOG_DB_SHARE_TAKEN);
+    (void) db_queue_leave(other);
+    db_queue_finish(other, NGX_GUILDLOG_DB_SHARE_TAKEN);
 
     return 1;
 }
@@ -175,7 +225,7 @@ db_pool_reject(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_outcome_e outcome)
 {
     ngx_guildlog_event_next(&query->pool->run);
-    ngx_guildlog_db_queue_finish(query, outcome);
+    db_queue_finish(query, outcome);
 }
 
 
@@ -222,15 +272,15 @@ db_pool_answered(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
     pool = conn->pool;
     now_us = ngx_guildlog_clock_us();
 
-    ngx_guildlog_db_share_count(query, -1);
+    db_share_count(query, -1);
     ngx_guildlog_db_group_answered(conn);
 
     ngx_post_event(&pool->run, &ngx_posted_events);
 
     query->result.time_us = now_us - query->start_us;
 
-    if (ngx_guildlog_db_query_answered(query) == NGX_AGAIN) {
-        ngx_guildlog_db_queue_again(query);
+    if (db_query_answered(query) == NGX_AGAIN) {
+        db_queue_again(query);
         return;
     }
 
@@ -240,13 +290,13 @@ db_pool_answered(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
     }
 
     if (query->result.outcome == NGX_GUILDLOG_DB_TIMEOUT) {
-        ngx_guildlog_db_queue_late(query);
+        db_queue_late(query);
 
     } else {
         pool->answered_us = now_us;
     }
 
-    ngx_guildlog_db_queue_finish(query, query->result.outcome);
+    db_queue_finish(query, query->result.outcome);
 }
 
 
@@ -278,7 +328,7 @@ db_pool_run(ngx_event_t *ev)
     db_pool_free_ended(pool);
 
     for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
-        ngx_guildlog_db_queue_send(&pool->groups[i]);
+        db_queue_send(&pool->groups[i]);
         ngx_guildlog_db_group_grow(&pool->groups[i]);
 
         if (ngx_exiting) {
@@ -316,13 +366,13 @@ db_pool_free_ended(ngx_guildlog_db_pool_t *pool)
             ngx_queue_remove(q);
 
             query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
-            ngx_guildlog_db_share_count(query, -1);
+            db_share_count(query, -1);
 
-            if (ngx_guildlog_db_query_orphaned(query, unsent) == NGX_AGAIN) {
-                ngx_guildlog_db_queue_again(query);
+            if (db_query_orphaned(query, unsent) == NGX_AGAIN) {
+                db_queue_again(query);
 
             } else {
-                ngx_guildlog_db_queue_finish(query, query->result.outcome);
+                db_queue_finish(query, query->result.outcome);
             }
 
             unsent = 0;
@@ -359,7 +409,7 @@ db_pool_deliver(ngx_guildlog_db_pool_t *pool)
                 query->handler(query->data, &query->result);
             }
 
-            ngx_guildlog_db_query_free(query);
+            db_query_free(query);
         }
 
     } while (pool->closed && !ngx_queue_empty(&pool->finished));
@@ -379,8 +429,8 @@ ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
 
     query->handler = NULL;
 
-    if (ngx_guildlog_db_queue_leave(query)) {
-        ngx_guildlog_db_query_free(query);
+    if (db_queue_leave(query)) {
+        db_query_free(query);
         return;
     }
 
@@ -462,8 +512,8 @@ db_pool_terminate(ngx_guildlog_db_pool_t *pool)
             q = ngx_queue_head(&share->waiting);
             query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
-            (void) ngx_guildlog_db_queue_leave(query);
-            ngx_guildlog_db_queue_finish(query, NGX_GUILDLOG_DB_UNAVAILABLE);
+            (void) db_queue_leave(query);
+            db_queue_finish(query, NGX_GUILDLOG_DB_UNAVAILABLE);
         }
     }
 }
@@ -495,4 +545,884 @@ ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
     if (!pool->delivering) {
         db_pool_deliver(pool);
     }
+}
+
+
+/*
+ * A query: its memory, and what its end means.  A query that had no effect is
+ * sent once more.
+ */
+
+/* db_query.c: memory, and what a result means */
+
+/*
+ * NULL if out of memory.  It has no share.  An argument with a NUL byte: its
+ * outcome is REFUSED.
+ */
+
+/* one allocation: the query, its values, their bytes but those of a RAW one */
+
+static ngx_guildlog_db_query_t *
+db_query_create(ngx_guildlog_db_pool_t *pool, const ngx_guildlog_stmt_t *stmt,
+    const ngx_str_t *args)
+{
+    size_t                    size;
+    u_char                   *p;
+    ngx_uint_t                i, n;
+    ngx_guildlog_db_query_t  *query;
+
+    size = 0;
+    n = stmt->nargs - ((stmt->flags & NGX_GUILDLOG_STMT_RAW) != 0);
+
+    for (i = 0; i < n; i++) {
+        size += args[i].len + 1;
+    }
+
+    query = ngx_alloc(sizeof(ngx_guildlog_db_query_t)
+                      + stmt->nargs * sizeof(char *) + size, pool->log);
+    if (query == NULL) {
+        return NULL;
+    }
+
+    ngx_memzero(query, sizeof(ngx_guildlog_db_query_t)
+                       + stmt->nargs * sizeof(char *));
+
+    query->fd = (ngx_socket_t) -1;
+    query->pool = pool;
+    query->stmt = stmt;
+    query->size = size;
+    query->values = (const char **) (query + 1);
+
+    query->timer.data = query;
+    query->timer.log = pool->log;
+
+    p = (u_char *) (query->values + stmt->nargs);
+
+    if (n < stmt->nargs) {
+        query->values[n] = (const char *) args[n].data;
+        query->raw = args[n].len;
+        query->size += query->raw;
+    }
+
+    for (i = 0; i < n; i++) {
+
+        if (args[i].data == NULL) {
+            continue;
+        }
+
+        if (memchr(args[i].data, '\0', args[i].len)) {
+            query->result.outcome = NGX_GUILDLOG_DB_REFUSED;
+            ngx_memcpy(query->result.sqlstate, "22021", 6);
+            ngx_str_set(&query->result.message, "a NUL byte in an argument");
+            break;
+        }
+
+        query->values[i] = (const char *) p;
+        p = ngx_cpymem(p, args[i].data, args[i].len);
+        *p++ = '\0';
+    }
+
+    return query;
+}
+
+
+/*
+ * NGX_OK: result.outcome says how it ended.  NGX_AGAIN: it had no effect and
+ * has to be sent once more.
+ */
+
+/* the database answered */
+
+static ngx_int_t
+db_query_answered(ngx_guildlog_db_query_t *query)
+{
+    char                      *text;
+    PGresult                  *res;
+    ngx_guildlog_db_result_t  *result;
+
+    result = &query->result;
+    res = result->res;
+
+    if (PQresultStatus(res) != PGRES_FATAL_ERROR) {
+        result->outcome = NGX_GUILDLOG_DB_ROWS;
+        result->rows = PQntuples(res);
+        result->columns = PQnfields(res);
+        return NGX_OK;
+    }
+
+    text = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+    ngx_cpystrn((u_char *) result->sqlstate, (u_char *) text,
+                sizeof(result->sqlstate));
+
+    if (query->stale) {
+        query->stale = 0;
+        query->fresh = 1;
+        return NGX_AGAIN;
+    }
+
+    if (!query->retried && db_query_lost_a_race(result)) {
+        query->retried = 1;
+        return NGX_AGAIN;
+    }
+
+    text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+
+    /* only the schema's own messages, class GL, are one line for sure */
+
+    if (text && ngx_strncmp(result->sqlstate, "GL", 2) != 0) {
+        ngx_guildlog_db_result_line((u_char *) text, ngx_strlen(text) + 1,
+                                    text);
+    }
+
+    if (text) {
+        result->message.data = (u_char *) text;
+        result->message.len = ngx_strlen(text);
+    }
+
+    /* 57014: cancelled, by the server's clock or by us */
+
+    if (query->cancelled) {
+        result->outcome = NGX_GUILDLOG_DB_ROWS;
+
+    } else if (ngx_strcmp(result->sqlstate, "57014") == 0) {
+        result->outcome = NGX_GUILDLOG_DB_TIMEOUT;
+
+    } else {
+        result->outcome = NGX_GUILDLOG_DB_REFUSED;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_uint_t
+db_query_lost_a_race(ngx_guildlog_db_result_t *result)
+{
+    const char *const  *sqlstate;
+
+    for (sqlstate = db_query_races; *sqlstate; sqlstate++) {
+        if (ngx_strcmp(result->sqlstate, *sqlstate) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* its connection ended; unsent: before all of it had left this machine */
+
+/*
+ * Where one connection is lost the others often are: the query takes only a
+ * connection that was opened after this loss.
+ */
+
+static ngx_int_t
+db_query_orphaned(ngx_guildlog_db_query_t *query, ngx_uint_t unsent)
+{
+    query->conn = NULL;
+
+    if (query->late) {
+        query->result.outcome = NGX_GUILDLOG_DB_TIMEOUT;
+        return NGX_OK;
+    }
+
+    if (!query->retried
+        && (unsent || (query->stmt->flags & NGX_GUILDLOG_STMT_READ)))
+    {
+        query->retried = 1;
+        query->epoch = query->pool->epoch;
+        return NGX_AGAIN;
+    }
+
+    query->result.outcome = NGX_GUILDLOG_DB_UNAVAILABLE;
+
+    return NGX_OK;
+}
+
+
+static void
+db_query_free(ngx_guildlog_db_query_t *query)
+{
+    if (!query->kept) {
+        PQclear(query->result.res);
+    }
+
+    db_share_quit(query);
+    ngx_free(query);
+}
+
+
+/*
+ * A query from waiting to finished.  It waits in its server's share of a group
+ * of connections until one takes it, or until its time is over.  Servers take
+ * turns.
+ */
+
+/* db_queue.c: a query waits, is sent, and finishes */
+
+static void
+db_queue_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first)
+{
+    ngx_guildlog_db_pool_t  *pool;
+
+    pool = query->pool;
+
+    ngx_log_debug1(NGX_LOG_DEBUG_EVENT, pool->log, 0,
+                   "guildlog db query \"%s\" waits", query->stmt->name);
+
+    db_share_wait(query, first);
+    ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, 1);
+
+    query->round = pool->round;
+    query->start_us = ngx_guildlog_clock_us();
+
+    query->timer.handler = db_queue_wait_expired;
+    ngx_add_timer(&query->timer, pool->database->queue_timeout);
+
+    ngx_post_event(&pool->run, &ngx_posted_events);
+}
+
+
+/* does it wait?  Then it does no longer, and is the caller's */
+
+static ngx_uint_t
+db_queue_leave(ngx_guildlog_db_query_t *query)
+{
+    if (!query->timer.timer_set
+        || query->timer.handler != db_queue_wait_expired)
+    {
+        return 0;
+    }
+
+    db_queue_remove(query);
+
+    return 1;
+}
+
+
+static void
+db_queue_remove(ngx_guildlog_db_query_t *query)
+{
+    db_share_leave(query);
+    ngx_guildlog_stats_gauge(query->pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, -1);
+
+    ngx_guildlog_event_stop(&query->timer);
+}
+
+
+static void
+db_queue_wait_expired(ngx_event_t *ev)
+{
+    ngx_guildlog_db_query_t *query = ev->data;
+
+    ngx_guildlog_db_pool_t   *pool;
+    ngx_guildlog_db_group_t  *group;
+
+    pool = query->pool;
+    group = query->share->group;
+
+    /* a PATIENT query waits on, but not for a database that is down */
+
+    if ((query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) && pool->nready
+        && (ngx_guildlog_clock_us() - query->start_us) / 1000 < group->timeout)
+    {
+        ngx_add_timer(ev, pool->database->queue_timeout);
+        return;
+    }
+
+    db_queue_remove(query);
+
+    /* if another server's query could go, it waited only for its own share */
+
+    if ((db_share_full(query)
+         || (ngx_guildlog_db_group_choose(group, query) == NULL && query->held))
+        && ngx_guildlog_db_group_spare(group))
+    {
+        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
+                                 1);
+        db_queue_finish(query, NGX_GUILDLOG_DB_SHARE_TAKEN);
+        return;
+    }
+
+    ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_TIMEOUTS, 1);
+    db_queue_overloaded(pool, "no connection was free in time");
+
+    db_queue_finish(query, NGX_GUILDLOG_DB_UNAVAILABLE);
+}
+
+
+/* sends what can be sent */
+
+/* a server whose query was sent goes behind the others */
+
+static void
+db_queue_send(ngx_guildlog_db_group_t *group)
+{
+    ngx_int_t                 rc;
+    ngx_queue_t              *q, *next;
+    ngx_guildlog_db_share_t  *share;
+
+    group->queued_behind = 0;
+    group->nheld = 0;
+
+    for (q = ngx_queue_head(&group->waiting);
+         q != ngx_queue_sentinel(&group->waiting);
+         q = next)
+    {
+        share = ngx_queue_data(q, ngx_guildlog_db_share_t, queue);
+        next = ngx_queue_next(q);
+
+        rc = db_queue_send_one(share);
+
+        if (rc == NGX_BUSY) {
+            return;
+        }
+
+        if (rc == NGX_OK && share->nwaiting) {
+            ngx_queue_remove(q);
+            ngx_queue_insert_tail(&group->waiting, q);
+
+            next = (next == ngx_queue_sentinel(&group->waiting)) ? q : next;
+        }
+    }
+}
+
+
+/*
+ * NGX_OK: one query of the share is sent.  NGX_DECLINED: all of them wait for
+ * others of their own.  NGX_BUSY: no connection is free for anybody.
+ */
+
+static ngx_int_t
+db_queue_send_one(ngx_guildlog_db_share_t *share)
+{
+    ngx_uint_t                fresh;
+    ngx_queue_t              *q;
+    ngx_guildlog_db_conn_t   *conn;
+    ngx_guildlog_db_group_t  *group;
+    ngx_guildlog_db_query_t  *query;
+
+    group = share->group;
+    fresh = 0;
+
+    ngx_guildlog_queue_each(q, &share->waiting) {
+        query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
+
+        if (db_share_full(query)) {
+            share->held = group->pool->round;
+
+            /* a recording, which the bound does not count, may go */
+
+            if (query->stmt->flags & NGX_GUILDLOG_STMT_FIRST) {
+                continue;
+            }
+
+            break;
+        }
+
+        conn = ngx_guildlog_db_group_choose(group, query);
+
+        if (conn) {
+            if (conn->nflight) {
+                group->queued_behind++;
+            }
+
+            db_queue_send_on(conn, query);
+            return NGX_OK;
+        }
+
+        if (query->held) {
+            share->held = group->pool->round;
+            break;
+        }
+
+        if (query->behind) {
+            continue;
+        }
+
+        if (query->epoch == 0) {
+            return NGX_BUSY;
+        }
+
+        fresh = 1;
+    }
+
+    /* a query that takes only a later connection needs one more */
+
+    group->nheld += fresh ? 0 : share->nwaiting;
+
+    return NGX_DECLINED;
+}
+
+
+static void
+db_queue_send_on(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
+{
+    uint64_t                 now;
+    ngx_msec_t               timeout;
+    ngx_guildlog_db_pool_t  *pool;
+
+    pool = query->pool;
+
+    ngx_log_debug2(NGX_LOG_DEBUG_EVENT, pool->log, 0,
+                   "guildlog db query \"%s\" is sent behind %ui",
+                   query->stmt->name, conn->nflight);
+
+    db_queue_remove(query);
+
+    now = ngx_guildlog_clock_us();
+
+    if (query->share->held > query->round) {
+        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_SHARE_WAITS,
+                                 1);
+
+    } else if (pool->round > query->round + 1) {
+        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_WAITS, 1);
+        ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_WAIT_US,
+                                 now - query->start_us);
+    }
+
+    query->start_us = now;
+    db_share_count(query, 1);
+
+    if (conn->nflight == 0) {
+        ngx_guildlog_db_group_busy(conn->group, 1);
+    }
+
+    /* the one in front of it may use up a timeout, too */
+
+    timeout = conn->nflight ? conn->timeout * 2 : conn->timeout;
+
+    query->timer.handler = db_queue_send_expired;
+    ngx_add_timer(&query->timer, timeout + NGX_GUILDLOG_DB_CONN_GRACE);
+
+    ngx_guildlog_db_pipeline_send(conn, query);
+}
+
+
+/* the server should have given up by itself: the connection is not trusted */
+
+static void
+db_queue_send_expired(ngx_event_t *ev)
+{
+    ngx_guildlog_db_query_t *query = ev->data;
+
+    query->late = 1;
+
+    db_queue_late(query);
+
+    if (query->conn->pg) {
+        ngx_guildlog_db_conn_fail(query->conn,
+                                  "a statement missed its deadline");
+    }
+}
+
+
+/* sends it once more, before all others; a detached one just finishes */
+
+static void
+db_queue_again(ngx_guildlog_db_query_t *query)
+{
+    ngx_guildlog_db_pool_t  *pool;
+
+    pool = query->pool;
+
+    if (query->handler == NULL || pool->terminated || pool->closed) {
+        db_queue_finish(query, NGX_GUILDLOG_DB_UNAVAILABLE);
+        return;
+    }
+
+    ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_RETRIES, 1);
+
+    ngx_guildlog_event_stop(&query->timer);
+
+    PQclear(query->result.res);
+    ngx_memzero(&query->result, sizeof(ngx_guildlog_db_result_t));
+
+    db_queue_wait(query, 1);
+}
+
+
+/* the pool's next round calls its handler */
+
+static void
+db_queue_finish(ngx_guildlog_db_query_t *query,
+    ngx_guildlog_db_outcome_e outcome)
+{
+    ngx_guildlog_db_pool_t  *pool;
+
+    pool = query->pool;
+
+    ngx_log_debug3(NGX_LOG_DEBUG_EVENT, pool->log, 0,
+                   "guildlog db query \"%s\" finished outcome:%d %s",
+                   query->stmt->name, outcome, query->result.sqlstate);
+
+    ngx_guildlog_event_stop(&query->timer);
+
+    /* a class GL error is the schema's answer, not a failure */
+
+    if (outcome != NGX_GUILDLOG_DB_ROWS
+        && outcome != NGX_GUILDLOG_DB_SHARE_TAKEN
+        && ngx_strncmp(query->result.sqlstate, "GL", 2) != 0)
+    {
+        (void) ngx_atomic_fetch_add(
+                   &pool->stats->shared->stmt_errors[query->stmt->index], 1);
+    }
+
+    query->result.outcome = outcome;
+    ngx_queue_insert_tail(&pool->finished, &query->queue);
+
+    ngx_post_event(&pool->run, &ngx_posted_events);
+}
+
+
+/* counts and logs that it ran past its deadline */
+
+static void
+db_queue_late(ngx_guildlog_db_query_t *query)
+{
+    ngx_guildlog_db_pool_t  *pool;
+
+    pool = query->pool;
+
+    ngx_guildlog_stats_count(pool->stats, NGX_GUILDLOG_COUNT_TIMEOUTS, 1);
+
+    ngx_log_error(NGX_LOG_ERR, pool->log, 0,
+                  "guildlog database \"%V\": statement \"%s\" ran past %M ms",
+                  &pool->database->name, query->stmt->name,
+                  query->share->group->timeout);
+}
+
+
+/* logs that queries are refused, once a second at most */
+
+static void
+db_queue_overloaded(ngx_guildlog_db_pool_t *pool, const char *what)
+{
+    if (pool->overloaded == ngx_time()) {
+        return;
+    }
+
+    pool->overloaded = ngx_time();
+
+    ngx_log_error(NGX_LOG_ERR, pool->log, 0, "guildlog database \"%V\": %s",
+                  &pool->database->name, what);
+}
+
+
+/*
+ * Each server has a share of a group of connections: a number of its
+ * statements are in flight at a time, the others wait, and the servers take
+ * turns.  A server that asks much waits for itself, and no other does.
+ */
+
+void
+ngx_guildlog_db_share_init(ngx_guildlog_db_group_t *group)
+{
+    ngx_queue_init(&group->waiting);
+    ngx_rbtree_init(&group->shares, &group->sentinel, ngx_rbtree_insert_value);
+}
+
+
+/* the query belongs to its server's share until it quits; NGX_ERROR if out of
+   memory */
+
+static ngx_int_t
+db_share_join(ngx_guildlog_db_group_t *group, ngx_guildlog_db_query_t *query)
+{
+    ngx_rbtree_key_t          key;
+    ngx_guildlog_db_share_t  *share;
+
+    key = db_share_key(query);
+
+    share = db_share_find(group, key);
+
+    if (share == NULL) {
+        share = ngx_calloc(sizeof(ngx_guildlog_db_share_t), group->pool->log);
+        if (share == NULL) {
+            return NGX_ERROR;
+        }
+
+        share->node.key = key;
+        share->group = group;
+        ngx_queue_init(&share->waiting);
+
+        ngx_rbtree_insert(&group->shares, &share->node);
+    }
+
+    share->refs++;
+    query->share = share;
+
+    return NGX_OK;
+}
+
+
+/* an argument that is no number has no server: the database will refuse it */
+
+static ngx_rbtree_key_t
+db_share_key(ngx_guildlog_db_query_t *query)
+{
+    int64_t      payer;
+    ngx_str_t    token, guild;
+    ngx_uint_t   flags, first;
+    const char  *value;
+
+    flags = query->stmt->flags;
+
+    if (flags & (NGX_GUILDLOG_STMT_NONE|NGX_GUILDLOG_STMT_DELIVERY
+                 |NGX_GUILDLOG_STMT_BACKGROUND))
+    {
+        return 0;
+    }
+
+    if (flags & NGX_GUILDLOG_STMT_SEVERAL) {
+        return DB_SHARE_SEVERAL << 1 | 1;
+    }
+
+    first = (flags & NGX_GUILDLOG_STMT_FIRST) != 0;
+    value = query->stmt->nargs > !first ? query->values[!first] : NULL;
+
+    if (value == NULL) {
+        return 0;
+    }
+
+    ngx_str_null(&token);
+
+    if (!first && query->values[0]) {
+        token.data = (u_char *) query->values[0];
+        token.len = ngx_strlen(token.data);
+    }
+
+    guild.data = (u_char *) value;
+    guild.len = ngx_strlen(value);
+
+    payer = ngx_guildlog_db_share_payer(&token, &guild);
+
+    return payer > 0 ? (ngx_rbtree_key_t) payer << 1 | first : 0;
+}
+
+
+/*
+ * Whether somebody who signed in may ask for a server, only the database knows,
+ * unless the platform says it (the right is m): until then it is the person's
+ * own share, or everybody could use up those of all servers.  What is of no
+ * server ("0") is the person's, too.  The form of a session:
+ * sql/functions/core/session.sql.
+ */
+
+int64_t
+ngx_guildlog_db_share_payer(const ngx_str_t *token, const ngx_str_t *guild)
+{
+    u_char  *user, *right, *last;
+
+    last = token->data + token->len;
+
+    if (token->len && *token->data == '~') {
+        user = ngx_strlchr(token->data, last, '.');
+        right = user ? ngx_strlchr(user + 1, last, '.') : NULL;
+
+        if (right
+            && (right + 1 == last || right[1] != 'm' || *guild->data == '0'))
+        {
+            return ngx_atoof(user + 1, right - user - 1);
+        }
+    }
+
+    return ngx_atoof(guild->data, guild->len);
+}
+
+
+static ngx_guildlog_db_share_t *
+db_share_find(ngx_guildlog_db_group_t *group, ngx_rbtree_key_t key)
+{
+    ngx_rbtree_node_t  *node;
+
+    node = group->shares.root;
+
+    while (node != &group->sentinel) {
+
+        if (key == node->key) {
+            return ngx_rbtree_data(node, ngx_guildlog_db_share_t, node);
+        }
+
+        node = key < node->key ? node->left : node->right;
+    }
+
+    return NULL;
+}
+
+
+static void
+db_share_quit(ngx_guildlog_db_query_t *query)
+{
+    ngx_guildlog_db_share_t  *share;
+
+    share = query->share;
+
+    if (share && --share->refs == 0) {
+        ngx_rbtree_delete(&share->group->shares, &share->node);
+        ngx_free(share);
+    }
+}
+
+
+/* the query waits: before all others, or behind those of its server; it waits
+   no longer */
+
+static void
+db_share_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first)
+{
+    ngx_guildlog_db_group_t  *group;
+    ngx_guildlog_db_share_t  *share;
+
+    share = query->share;
+    group = share->group;
+
+    if (share->nwaiting && first) {
+        ngx_queue_remove(&share->queue);
+    }
+
+    if (first) {
+        ngx_queue_insert_head(&share->waiting, &query->queue);
+        ngx_queue_insert_head(&group->waiting, &share->queue);
+
+    } else {
+        ngx_queue_insert_tail(&share->waiting, &query->queue);
+
+        if (share->nwaiting == 0) {
+            ngx_queue_insert_tail(&group->waiting, &share->queue);
+        }
+    }
+
+    if (query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) {
+        share->npatient++;
+    }
+
+    share->nwaiting++;
+    group->nwaiting++;
+}
+
+
+static void
+db_share_leave(ngx_guildlog_db_query_t *query)
+{
+    ngx_guildlog_db_share_t  *share;
+
+    share = query->share;
+
+    ngx_queue_remove(&query->queue);
+    share->group->nwaiting--;
+
+    if (query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) {
+        share->npatient--;
+    }
+
+    if (--share->nwaiting == 0) {
+        ngx_queue_remove(&share->queue);
+    }
+}
+
+
+/* n: 1 when the query is sent, -1 when it is in flight no longer */
+
+/* SERIAL queries, one behind the other on one connection, do not count */
+
+static void
+db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n)
+{
+    if (!(query->stmt->flags & NGX_GUILDLOG_STMT_SERIAL)) {
+        query->share->nflight += n;
+    }
+}
+
+
+/* has its server as many in flight, as many that wait, as it may? */
+
+/* a query of no server is not bounded here */
+
+static ngx_uint_t
+db_share_full(ngx_guildlog_db_query_t *query)
+{
+    return query->share->node.key
+           && !(query->stmt->flags & NGX_GUILDLOG_STMT_SERIAL)
+           && query->share->nflight >= query->share->group->share_flight;
+}
+
+
+/* PATIENT queries take no place in the line of the others */
+
+static ngx_uint_t
+db_share_line_full(ngx_guildlog_db_query_t *query)
+{
+    ngx_guildlog_db_group_t  *group;
+    ngx_guildlog_db_share_t  *share;
+
+    share = query->share;
+    group = share->group;
+
+    if (share->node.key == 0) {
+        return 0;
+    }
+
+    if (share->nwaiting >= group->share_half) {
+        return 1;
+    }
+
+    return !(query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT)
+           && share->nwaiting - share->npatient >= group->share_line;
+}
+
+
+/*
+ * The newest one that waits in the share where most do, if these are more than
+ * the query would find in its own; or NULL.
+ */
+
+/*
+ * An equal length does not count: the newcomer would take its place.  Who is
+ * PATIENT has half of an answer, and stays.
+ */
+
+static ngx_guildlog_db_query_t *
+db_share_longest(ngx_guildlog_db_query_t *query)
+{
+    ngx_uint_t                n, most;
+    ngx_queue_t              *q;
+    ngx_guildlog_db_query_t  *other;
+    ngx_guildlog_db_share_t  *share, *longest;
+
+    longest = NULL;
+    most = query->share->nwaiting + 1;
+
+    ngx_guildlog_queue_each(q, &query->share->group->waiting) {
+        share = ngx_queue_data(q, ngx_guildlog_db_share_t, queue);
+        n = share->nwaiting - share->npatient;
+
+        if (share->node.key && n > most) {
+            most = n;
+            longest = share;
+        }
+    }
+
+    if (longest == NULL) {
+        return NULL;
+    }
+
+    q = &longest->waiting;
+
+    do {
+        q = ngx_queue_prev(q);
+        other = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
+    } while (other->stmt->flags & NGX_GUILDLOG_STMT_PATIENT);
+
+    return other;
+}
+
+
+ngx_uint_t
+ngx_guildlog_db_share_same(ngx_guildlog_db_query_t *query,
+    ngx_guildlog_db_query_t *other)
+{
+    return query->share->node.key >> 1 == other->share->node.key >> 1;
 }
