@@ -20,8 +20,58 @@
 #define MESSAGE_BODY_ARROW        " \xe2\x86\x92 "
 
 
+/* limits of the platform, in UTF-16 units */
+
+#define MESSAGE_EMBED_TITLE        256
+#define MESSAGE_EMBED_DESCRIPTION  4096
+
+
+typedef struct {
+    ngx_str_t                      title;
+    ngx_str_t                      description;
+    ngx_str_t                      footer;
+    ngx_str_t                      page;     /* its entry in the viewer */
+    ngx_str_t                      values[NGX_GUILDLOG_MESSAGE_PARTS];
+    ngx_uint_t                     units;
+} message_embed_t;
+
+
+#define MESSAGE_BUTTON_LABEL    80   /* UTF-16 units, by the platform */
+#define MESSAGE_BUTTON_IN_A_ROW 5
+
+/* followed by an id */
+#define MESSAGE_BUTTON_USERS    "https://discord.com/users/"
+
+/* numbers of the platform */
+
+#define MESSAGE_BUTTON_ROW      1
+#define MESSAGE_BUTTON_LINK     2
+#define MESSAGE_BUTTON_STYLE    5
+
+
+typedef struct {
+    ngx_uint_t                     bit;
+    ngx_guildlog_label_e           label;
+    const char                    *user;     /* who; NULL: nobody */
+    ngx_int_t                    (*url)(ngx_pool_t *pool,
+                                        const ngx_guildlog_message_item_t *item,
+                                        const ngx_str_t *id, ngx_str_t *url);
+} message_button_link_t;
+
+
+#define leads(bit, label, user, url)                                          \
+    { NGX_GUILDLOG_BUTTON_##bit, NGX_GUILDLOG_LABEL_##label, user,            \
+      message_button_##url }
+
+
+#define MESSAGE_BUTTON_LINKS                                                  \
+    (sizeof(message_button_links) / sizeof(message_button_link_t))
+
+
 static void message_body_head(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text);
+static void message_body(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, ngx_uint_t flags);
 static void message_body_brief(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text);
 static ngx_uint_t message_body_what(ngx_guildlog_message_item_t *item,
@@ -38,6 +88,47 @@ static ngx_uint_t message_body_truncated(
 static ngx_uint_t message_body_said(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const ngx_str_t *s, ngx_uint_t max,
     ngx_uint_t flags);
+static ngx_int_t message_embed_fill(ngx_guildlog_message_item_t *item,
+    ngx_pool_t *pool, ngx_guildlog_message_text_t *all,
+    message_embed_t *embed);
+static ngx_int_t message_embed_describe(ngx_pool_t *pool,
+    const ngx_str_t *sentence, const ngx_str_t *rest, message_embed_t *embed);
+static void message_embed_write(ngx_guildlog_json_t *w,
+    ngx_guildlog_message_item_t *item, message_embed_t *embed);
+static void message_embed_time(ngx_guildlog_json_t *w, json_int_t ms);
+static void message_embed_fields(ngx_guildlog_json_t *w,
+    ngx_guildlog_message_item_t *item, message_embed_t *embed);
+static void message_embed_string(ngx_guildlog_json_t *w, const char *key,
+    const ngx_str_t *s);
+static void message_embed_picture(ngx_guildlog_json_t *w,
+    const ngx_guildlog_message_item_t *item);
+static ngx_int_t message_button_add(ngx_guildlog_message_buttons_t *buttons,
+    ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
+    const message_button_link_t *link);
+static ngx_uint_t message_button_has(const ngx_guildlog_message_item_t *item,
+    const message_button_link_t *link, ngx_str_t *id, ngx_str_t *name);
+static ngx_int_t message_button_user(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item, const ngx_str_t *id,
+    ngx_str_t *url);
+static ngx_int_t message_button_support(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item, const ngx_str_t *id,
+    ngx_str_t *url);
+static ngx_int_t message_button_config(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item, const ngx_str_t *id,
+    ngx_str_t *url);
+static ngx_int_t message_button_label(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item, const message_button_link_t *link,
+    const ngx_str_t *id, const ngx_str_t *name, ngx_str_t *label);
+
+
+/* what they lead to: the platform's pages, or the operator's */
+
+static const message_button_link_t  message_button_links[] = {
+    leads(USER_ID, EXECUTOR, "executor", user),
+    leads(USER_ID, TARGET, "target", user),
+    leads(SUPPORT_SERVER, SUPPORT, NULL, support),
+    leads(CUSTOMISE, CUSTOMISE, NULL, config)
+};
 
 
 void
@@ -87,9 +178,9 @@ ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
         message_body_brief(item, text);
 
     } else {
-        ngx_guildlog_message_body(item, text,
-                                  NGX_GUILDLOG_MESSAGE_TEXT_LINES
-                                  | NGX_GUILDLOG_MESSAGE_TEXT_QUOTE);
+        message_body(item, text,
+                     NGX_GUILDLOG_MESSAGE_TEXT_LINES
+                     | NGX_GUILDLOG_MESSAGE_TEXT_QUOTE);
     }
 }
 
@@ -133,8 +224,10 @@ message_body_head(ngx_guildlog_message_item_t *item,
 }
 
 
-void
-ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
+/* what was said: content, before and after, messages */
+
+static void
+message_body(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, ngx_uint_t flags)
 {
     ngx_str_t    before, after;
@@ -401,4 +494,472 @@ message_body_said(ngx_guildlog_message_item_t *item,
     (void) ngx_guildlog_message_text_add(text, MESSAGE_BODY_SPOILER);
 
     return n + marks;
+}
+
+
+/*
+ * An entry as an embed.
+ */
+
+ngx_int_t
+ngx_guildlog_message_embed(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
+    const ngx_guildlog_message_text_t *work, ngx_uint_t *left,
+    ngx_guildlog_json_t *w)
+{
+    message_embed_t              embed;
+    ngx_guildlog_message_text_t  all;
+
+    ngx_memzero(&embed, sizeof(message_embed_t));
+
+    all = *work;
+
+    if (message_embed_fill(item, pool, &all, &embed) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (embed.units > *left) {
+        return NGX_DECLINED;
+    }
+
+    *left -= embed.units;
+
+    message_embed_write(w, item, &embed);
+
+    return w->failed ? NGX_ERROR : NGX_OK;
+}
+
+
+/*
+ * The sentence comes first, for the fields to know what it says; the rest of
+ * the description may take what the fields left.
+ */
+
+static ngx_int_t
+message_embed_fill(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
+    ngx_guildlog_message_text_t *all, message_embed_t *embed)
+{
+    const char                         *label;
+    ngx_str_t                           sentence, rest;
+    ngx_uint_t                          i, left, units;
+    ngx_guildlog_message_text_t         text;
+    const ngx_guildlog_message_part_t  *part;
+
+    left = all->left;
+
+    ngx_guildlog_message_text_open(&text, all, NGX_GUILDLOG_MESSAGE_FOOTER);
+    (void) ngx_guildlog_message_text_add(&text, "%V", &item->id);
+    ngx_guildlog_message_text_close(&text, all, &embed->footer);
+
+    if (item->compact) {
+        ngx_guildlog_message_text_open(&text, all, MESSAGE_EMBED_DESCRIPTION);
+        text.left -= ngx_min(text.left, NGX_GUILDLOG_MESSAGE_TAIL);
+
+        ngx_guildlog_message_body_whole(item, &text);
+
+        text.left += NGX_GUILDLOG_MESSAGE_TAIL;
+
+        if (ngx_guildlog_message_link_open(item, pool, &text) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        ngx_guildlog_message_text_close(&text, all, &embed->description);
+
+        embed->units = left - all->left;
+        return NGX_OK;
+    }
+
+    if (ngx_guildlog_message_link_page(item, pool, "logs", &item->id,
+                                       &embed->page)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_guildlog_message_text_open(&text, all, MESSAGE_EMBED_TITLE);
+    (void) ngx_guildlog_message_text_add(&text, "%s",
+                                 ngx_guildlog_message_item_title(item));
+    ngx_guildlog_message_text_close(&text, all, &embed->title);
+
+    ngx_guildlog_message_text_open(&text, all, MESSAGE_EMBED_DESCRIPTION / 2);
+    ngx_guildlog_message_sentence(item, &text);
+    ngx_guildlog_message_text_close(&text, all, &sentence);
+
+    for (i = 0; i < NGX_GUILDLOG_MESSAGE_PARTS; i++) {
+        part = &ngx_guildlog_message_parts[i];
+
+        if (!ngx_guildlog_message_parts_shows(item, part)) {
+            continue;
+        }
+
+        label = ngx_guildlog_message_item_label(item, part->label);
+        units = ngx_guildlog_message_text_units((u_char *) label,
+                                                ngx_strlen(label));
+
+        if (units >= all->left) {
+            continue;
+        }
+
+        all->left -= units;
+
+        ngx_guildlog_message_text_open(&text, all, part->embed);
+        part->write(item, &text, part->key);
+        ngx_guildlog_message_text_close(&text, all, &embed->values[i]);
+
+        if (embed->values[i].len == 0) {
+            all->left += units;
+        }
+    }
+
+    /* a break stands between the two */
+
+    all->left -= (sentence.len && all->left);
+
+    ngx_guildlog_message_text_open(&text, all,
+                                   MESSAGE_EMBED_DESCRIPTION / 2 - 1);
+    message_body(item, &text, NGX_GUILDLOG_MESSAGE_TEXT_LINES);
+    ngx_guildlog_message_text_close(&text, all, &rest);
+
+    embed->units = left - all->left;
+
+    return message_embed_describe(pool, &sentence, &rest, embed);
+}
+
+
+/* both in lines of their own */
+
+static ngx_int_t
+message_embed_describe(ngx_pool_t *pool, const ngx_str_t *sentence,
+    const ngx_str_t *rest, message_embed_t *embed)
+{
+    if (sentence->len == 0 || rest->len == 0) {
+        embed->description = sentence->len ? *sentence : *rest;
+        return NGX_OK;
+    }
+
+    embed->description.data = ngx_pnalloc(pool, sentence->len + 1 + rest->len);
+    if (embed->description.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    embed->description.len = ngx_sprintf(embed->description.data, "%V\n%V",
+                                         sentence, rest)
+                             - embed->description.data;
+
+    return NGX_OK;
+}
+
+
+static void
+message_embed_write(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
+    message_embed_t *embed)
+{
+    ngx_guildlog_json_begin(w, '{');
+
+    message_embed_string(w, "title", &embed->title);
+    message_embed_string(w, "url", &embed->page);
+    message_embed_string(w, "description", &embed->description);
+    message_embed_time(w, item->ms);
+
+    ngx_guildlog_json_key(w, "color");
+    ngx_guildlog_json_number(w, ngx_guildlog_message_item_color(item));
+
+    ngx_guildlog_json_key(w, "footer");
+    ngx_guildlog_json_begin(w, '{');
+    message_embed_string(w, "text", &embed->footer);
+    ngx_guildlog_json_end(w);
+
+    if (!item->compact) {
+        message_embed_fields(w, item, embed);
+        message_embed_picture(w, item);
+    }
+
+    ngx_guildlog_json_end(w);
+}
+
+
+static void
+message_embed_time(ngx_guildlog_json_t *w, json_int_t ms)
+{
+    u_char     *p;
+    ngx_tm_t    tm;
+    ngx_str_t   s;
+    u_char      buf[sizeof("1970-01-01T00:00:00.000Z")];
+
+    ngx_gmtime((time_t) (ms / 1000), &tm);
+
+    p = ngx_sprintf(buf, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.ngx_tm_year,
+                    tm.ngx_tm_mon, tm.ngx_tm_mday, tm.ngx_tm_hour,
+                    tm.ngx_tm_min, tm.ngx_tm_sec, (int) (ms % 1000));
+
+    s.data = buf;
+    s.len = p - buf;
+
+    message_embed_string(w, "timestamp", &s);
+}
+
+
+static void
+message_embed_fields(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
+    message_embed_t *embed)
+{
+    ngx_str_t                           name;
+    ngx_uint_t                          i;
+    const ngx_guildlog_message_part_t  *part;
+
+    ngx_guildlog_json_key(w, "fields");
+    ngx_guildlog_json_begin(w, '[');
+
+    for (i = 0; i < NGX_GUILDLOG_MESSAGE_PARTS; i++) {
+        part = &ngx_guildlog_message_parts[i];
+
+        if (embed->values[i].len == 0) {
+            continue;
+        }
+
+        name.data = (u_char *) ngx_guildlog_message_item_label(item,
+                                                               part->label);
+        name.len = ngx_strlen(name.data);
+
+        ngx_guildlog_json_begin(w, '{');
+        message_embed_string(w, "name", &name);
+        message_embed_string(w, "value", &embed->values[i]);
+        ngx_guildlog_json_key(w, "inline");
+        ngx_guildlog_json_bool(w, part->aside);
+        ngx_guildlog_json_end(w);
+    }
+
+    ngx_guildlog_json_end(w);
+}
+
+
+/* the platform refuses what is empty */
+
+static void
+message_embed_string(ngx_guildlog_json_t *w, const char *key,
+    const ngx_str_t *s)
+{
+    if (s->len) {
+        ngx_guildlog_json_key(w, key);
+        ngx_guildlog_json_string(w, s);
+    }
+}
+
+
+static void
+message_embed_picture(ngx_guildlog_json_t *w,
+    const ngx_guildlog_message_item_t *item)
+{
+    ngx_str_t  url;
+
+    url = ngx_guildlog_message_link_picture(item);
+
+    if (url.len) {
+        ngx_guildlog_json_key(w, "thumbnail");
+        ngx_guildlog_json_begin(w, '{');
+        message_embed_string(w, "url", &url);
+        ngx_guildlog_json_end(w);
+    }
+}
+
+
+/*
+ * The buttons below a message, which belong to all of its entries.
+ */
+
+ngx_int_t
+ngx_guildlog_message_button(ngx_guildlog_message_buttons_t *buttons,
+    ngx_pool_t *pool, const ngx_guildlog_message_item_t *item)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < MESSAGE_BUTTON_LINKS; i++) {
+        if (message_button_add(buttons, pool, item, &message_button_links[i])
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* entries of one user share theirs */
+
+static ngx_int_t
+message_button_add(ngx_guildlog_message_buttons_t *buttons, ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item, const message_button_link_t *link)
+{
+    ngx_str_t                       id, name, url;
+    ngx_uint_t                      i;
+    ngx_guildlog_message_button_t  *button;
+
+    if (!message_button_has(item, link, &id, &name)) {
+        return NGX_OK;
+    }
+
+    if (link->url(pool, item, &id, &url) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (url.len == 0) {
+        return NGX_OK;
+    }
+
+    for (i = 0; i < buttons->n; i++) {
+        if (ngx_guildlog_str_eq(&buttons->all[i].url, &url)) {
+            return NGX_OK;
+        }
+    }
+
+    button = &buttons->all[buttons->n++];
+    button->url = url;
+
+    return message_button_label(pool, item, link, &id, &name, &button->label);
+}
+
+
+/* the id that ends its link, if any, and the name of whose id that is */
+
+static ngx_uint_t
+message_button_has(const ngx_guildlog_message_item_t *item,
+    const message_button_link_t *link, ngx_str_t *id, ngx_str_t *name)
+{
+    ngx_str_t  executor, ignored;
+
+    ngx_str_set(id, "");
+
+    if (!(item->conf->buttons & link->bit)) {
+        return 0;
+    }
+
+    if (link->user == NULL) {
+        return 1;
+    }
+
+    if (!ngx_guildlog_message_item_user(item, link->user, id, name)) {
+        return 0;
+    }
+
+    /* one link for those who did it to themselves */
+
+    return link->label == NGX_GUILDLOG_LABEL_EXECUTOR
+           || !ngx_guildlog_message_item_user(item, "executor", &executor,
+                                              &ignored)
+           || !ngx_guildlog_str_eq(&executor, id);
+}
+
+
+static ngx_int_t
+message_button_user(ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
+    const ngx_str_t *id, ngx_str_t *url)
+{
+    url->data = ngx_pnalloc(pool, sizeof(MESSAGE_BUTTON_USERS) + id->len);
+    if (url->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    url->len = ngx_sprintf(url->data, MESSAGE_BUTTON_USERS "%V", id)
+               - url->data;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+message_button_support(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item, const ngx_str_t *id,
+    ngx_str_t *url)
+{
+    *url = item->conf->style->support;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+message_button_config(ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
+    const ngx_str_t *id, ngx_str_t *url)
+{
+    return ngx_guildlog_message_link_page(item, pool, "config", NULL, url);
+}
+
+
+static ngx_int_t
+message_button_label(ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
+    const message_button_link_t *link, const ngx_str_t *id,
+    const ngx_str_t *name, ngx_str_t *label)
+{
+    ngx_guildlog_message_text_t  text;
+
+    if (ngx_guildlog_message_text_init(&text, pool, MESSAGE_BUTTON_LABEL)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    (void) ngx_guildlog_message_text_add(&text, "%s",
+                                         ngx_guildlog_message_item_label(item,
+                                                                 link->label));
+    if (link->user) {
+        (void) ngx_guildlog_message_text_add(&text, ": ");
+
+        if (ngx_guildlog_message_text_user(&text, name, text.left, 0) == 0) {
+            (void) ngx_guildlog_message_text_add(&text, "%V", id);
+        }
+    }
+
+    label->data = text.start;
+    label->len = text.pos - text.start;
+
+    return NGX_OK;
+}
+
+
+void
+ngx_guildlog_message_button_write(
+    const ngx_guildlog_message_buttons_t *buttons, ngx_guildlog_json_t *w)
+{
+    ngx_uint_t                            i;
+    const ngx_guildlog_message_button_t  *button;
+
+    if (buttons->n == 0) {
+        return;
+    }
+
+    ngx_guildlog_json_key(w, "components");
+    ngx_guildlog_json_begin(w, '[');
+
+    for (i = 0; i < buttons->n; i++) {
+        button = &buttons->all[i];
+
+        if (i % MESSAGE_BUTTON_IN_A_ROW == 0) {
+
+            if (i) {
+                ngx_guildlog_json_end(w);
+                ngx_guildlog_json_end(w);
+            }
+
+            ngx_guildlog_json_begin(w, '{');
+            ngx_guildlog_json_key(w, "type");
+            ngx_guildlog_json_number(w, MESSAGE_BUTTON_ROW);
+            ngx_guildlog_json_key(w, "components");
+            ngx_guildlog_json_begin(w, '[');
+        }
+
+        ngx_guildlog_json_begin(w, '{');
+        ngx_guildlog_json_key(w, "type");
+        ngx_guildlog_json_number(w, MESSAGE_BUTTON_LINK);
+        ngx_guildlog_json_key(w, "style");
+        ngx_guildlog_json_number(w, MESSAGE_BUTTON_STYLE);
+        ngx_guildlog_json_key(w, "label");
+        ngx_guildlog_json_string(w, &button->label);
+        ngx_guildlog_json_key(w, "url");
+        ngx_guildlog_json_string(w, &button->url);
+        ngx_guildlog_json_end(w);
+    }
+
+    ngx_guildlog_json_end(w);
+    ngx_guildlog_json_end(w);
+    ngx_guildlog_json_end(w);
 }

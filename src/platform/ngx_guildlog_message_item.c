@@ -4,12 +4,28 @@
  */
 
 #include "platform/ngx_guildlog_message_item.h"
+#include "platform/ngx_guildlog_message_parts.h"
 
 
+/* the first moment of an id, and what a young account is, in ms */
+#define MESSAGE_LINK_EPOCH   1420070400000
+#define MESSAGE_LINK_YOUNG   (7 * 86400 * 1000LL)
+
+#define MESSAGE_LINK_LAST    253402300799LL  /* s: in the year 9999 */
+
+/* bytes: behind the address of the viewer */
+#define MESSAGE_LINK_PAGE    100
+
+#define MESSAGE_LINK_WARN    "\xe2\x9a\xa0\xef\xb8\x8f "
+
+
+static void message_item_who_is(ngx_guildlog_message_item_t *item);
 static ngx_int_t message_item_parse(ngx_guildlog_message_item_t *item,
     ngx_pool_t *pool, const ngx_str_t *doc);
 static void message_item_cleanup(void *data);
-static void message_item_who_is(ngx_guildlog_message_item_t *item);
+static void message_link_time(ngx_guildlog_message_text_t *text,
+    const char *mark, int64_t ms, ngx_uint_t ago);
+static ngx_uint_t message_link_is_plain(const ngx_str_t *url);
 
 
 /* by the place of the category among their names */
@@ -209,4 +225,279 @@ ngx_guildlog_message_item_get(const json_t *object, const char *key,
     ngx_str_t *s)
 {
     *s = ngx_guildlog_json_text(json_object_get(object, key));
+}
+
+
+/*
+ * Times, and where a message leads to: the log viewer, and the platform.
+ */
+
+ngx_int_t
+ngx_guildlog_message_link_page(const ngx_guildlog_message_item_t *item,
+    ngx_pool_t *pool, const char *view, const ngx_str_t *id, ngx_str_t *url)
+{
+    u_char           *p;
+    const ngx_str_t  *viewer;
+
+    ngx_str_null(url);
+
+    viewer = &item->conf->style->viewer;
+
+    if (viewer->len == 0) {
+        return NGX_OK;
+    }
+
+    p = ngx_pnalloc(pool, viewer->len + MESSAGE_LINK_PAGE);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    url->data = p;
+
+    p = ngx_sprintf(p, "%V#/%s?server=%V%s", viewer, view, &item->conf->guild,
+                    item->conf->pro ? "&bot=pro" : "");
+
+    if (id) {
+        p = ngx_sprintf(p, "&entry=%V", id);
+    }
+
+    url->len = p - url->data;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_guildlog_message_link_open(const ngx_guildlog_message_item_t *item,
+    ngx_pool_t *pool, ngx_guildlog_message_text_t *text)
+{
+    ngx_str_t                    url;
+    ngx_guildlog_message_text_t  before;
+
+    if (ngx_guildlog_message_link_page(item, pool, "logs", &item->id,
+                                       &url)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    before = *text;
+
+    if (url.len
+        && (!ngx_guildlog_message_text_add(text, " \xc2\xb7 [%s](<",
+                        ngx_guildlog_language_label(NGX_GUILDLOG_LABEL_OPEN,
+                                                    item->conf->locale))
+            || !ngx_guildlog_message_text_put(text, &url)
+            || !ngx_guildlog_message_text_add(text, ">)")))
+    {
+        *text = before;
+    }
+
+    return NGX_OK;
+}
+
+
+void
+ngx_guildlog_message_link_until(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key)
+{
+    json_t  *value;
+
+    value = json_object_get(item->json, key);
+
+    if (json_is_integer(value)) {
+        message_link_time(text, "", json_integer_value(value), 1);
+    }
+}
+
+
+/* when the one message was written */
+
+void
+ngx_guildlog_message_link_written(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key)
+{
+    json_t  *messages, *value;
+
+    messages = json_object_get(item->json, key);
+
+    value = json_object_get(json_array_get(messages, 0), "timestamp");
+
+    if (json_is_integer(value) && json_array_size(messages) <= 2) {
+        message_link_time(text, "", json_integer_value(value), 0);
+    }
+}
+
+
+/* when the account of one who joins was made: the id tells it */
+
+void
+ngx_guildlog_message_link_registered(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key)
+{
+    size_t      i;
+    int64_t     ms;
+    uint64_t    n;
+    ngx_str_t   id;
+
+    if (!(item->marks & NGX_GUILDLOG_MARK_ACCOUNT)) {
+        return;
+    }
+
+    id = ngx_guildlog_json_text(json_object_get(json_object_get(item->json,
+                                                                key),
+                                                "id"));
+    if (!ngx_guildlog_value_is_id(&id)) {
+        return;
+    }
+
+    for (i = 0, n = 0; i < id.len; i++) {
+        n = n * 10 + (id.data[i] - '0');
+    }
+
+    ms = (int64_t) (n >> 22) + MESSAGE_LINK_EPOCH;
+
+    if ((n >> 22) && ms <= item->ms) {
+        message_link_time(text, item->ms - ms < MESSAGE_LINK_YOUNG
+                                ? MESSAGE_LINK_WARN : "", ms, 1);
+    }
+}
+
+
+static void
+message_link_time(ngx_guildlog_message_text_t *text, const char *mark,
+    int64_t ms, ngx_uint_t ago)
+{
+    int64_t  s;
+
+    s = ms / 1000;
+
+    if (s < 0 || s > MESSAGE_LINK_LAST) {
+        return;
+    }
+
+    if (ago) {
+        (void) ngx_guildlog_message_text_add(text, "%s<t:%L:f> (<t:%L:R>)",
+                                             mark, s, s);
+    } else {
+        (void) ngx_guildlog_message_text_add(text, "%s<t:%L:f>", mark, s);
+    }
+}
+
+
+/* to the message, as it is now */
+
+void
+ngx_guildlog_message_link_jump(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key)
+{
+    json_t     *messages;
+    ngx_str_t   channel, id;
+
+    if (!(item->marks & NGX_GUILDLOG_MARK_JUMP)) {
+        return;
+    }
+
+    messages = json_object_get(item->json, key);
+
+    channel = ngx_guildlog_json_text(json_object_get(
+                  json_object_get(item->json, "channel"), "id"));
+    id = ngx_guildlog_json_text(json_object_get(json_array_get(messages, 0),
+                                                "id"));
+
+    if (ngx_guildlog_value_is_id(&channel) && ngx_guildlog_value_is_id(&id)) {
+        (void) ngx_guildlog_message_text_add(text,
+                   "[%s](<https://discord.com/channels/%V/%V/%V>)",
+                   ngx_guildlog_language_label(NGX_GUILDLOG_LABEL_JUMP,
+                                               item->conf->locale),
+                   &item->conf->guild, &channel, &id);
+    }
+}
+
+
+/* two pictures: before and after */
+
+void
+ngx_guildlog_message_link_image(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key)
+{
+    json_t                      *image;
+    ngx_str_t                    url;
+    ngx_uint_t                   i;
+    const char                  *word;
+    ngx_guildlog_message_text_t  before;
+
+    static const char           *sides[] = { "before", "after" };
+
+    static const ngx_guildlog_label_e  labels[] = {
+        NGX_GUILDLOG_LABEL_BEFORE, NGX_GUILDLOG_LABEL_AFTER
+    };
+
+    image = json_object_get(item->json, key);
+
+    for (i = 0; i < 2; i++) {
+        url = ngx_guildlog_json_text(json_object_get(image, sides[i]));
+        word = ngx_guildlog_language_label(labels[i], item->conf->locale);
+
+        if (!message_link_is_plain(&url)) {
+            continue;
+        }
+
+        before = *text;
+
+        if (!ngx_guildlog_message_text_add(text, "%s[%s](<",
+                                           text->pos == text->start ? ""
+                                           : " \xe2\x86\x92 ", word)
+            || !ngx_guildlog_message_text_put(text, &url)
+            || !ngx_guildlog_message_text_add(text, ">)"))
+        {
+            *text = before;
+        }
+    }
+}
+
+
+ngx_str_t
+ngx_guildlog_message_link_picture(const ngx_guildlog_message_item_t *item)
+{
+    json_t     *image;
+    ngx_str_t   url;
+
+    image = json_object_get(item->json, "image");
+    url = ngx_guildlog_json_text(json_object_get(image, "after"));
+
+    if (!message_link_is_plain(&url)) {
+        url = ngx_guildlog_json_text(json_object_get(image, "before"));
+    }
+
+    if (!message_link_is_plain(&url)) {
+        ngx_str_null(&url);
+    }
+
+    return url;
+}
+
+
+/* nothing in it ends a link, nor is it more than one */
+
+static ngx_uint_t
+message_link_is_plain(const ngx_str_t *url)
+{
+    size_t  i;
+
+    if (url->len <= 8 || url->len > NGX_GUILDLOG_MESSAGE_URL
+        || ngx_strncmp(url->data, "https://", 8) != 0)
+    {
+        return 0;
+    }
+
+    for (i = 0; i < url->len; i++) {
+        if (url->data[i] <= ' ' || url->data[i] >= 0x7f
+            || ngx_strchr("()<>[]\"\\`|", url->data[i]))
+        {
+            return 0;
+        }
+    }
+
+    return 1;
 }

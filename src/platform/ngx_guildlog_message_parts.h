@@ -49,18 +49,6 @@ ngx_uint_t ngx_guildlog_message_parts_shows(
     const ngx_guildlog_message_item_t *item,
     const ngx_guildlog_message_part_t *part);
 
-/* somebody or some channel in a sentence: a mention, else the name */
-void ngx_guildlog_message_parts_mention(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_message_text_t *text, const char *key);
-void ngx_guildlog_message_parts_number(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_message_text_t *text, const char *key);
-void ngx_guildlog_message_parts_emoji(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_message_text_t *text, const char *key);
-
-/* what was said: content, before and after, messages */
-void ngx_guildlog_message_body(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_message_text_t *text, ngx_uint_t flags);
-
 /* everything: title, parts and body */
 void ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text);
@@ -70,7 +58,7 @@ void ngx_guildlog_message_parts_more(const ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, ngx_uint_t n);
 
 
-/* ngx_guildlog_message_sentence.c: what happened; item->told is what it says */
+/* ngx_guildlog_message_parts.c: what happened; item->told is what it says */
 
 void ngx_guildlog_message_sentence(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text);
@@ -79,7 +67,7 @@ void ngx_guildlog_message_sentence_changes(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text);
 
 
-/* ngx_guildlog_message_link.c: times, and where a message leads to */
+/* ngx_guildlog_message_item.c: times, and where a message leads to */
 
 /*
  * The address of a view of the log viewer, for the entry of that id, or for the
@@ -108,8 +96,6 @@ void ngx_guildlog_message_link_image(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
 
 
-/* ngx_guildlog_message_button.c */
-
 /* of 10 entries at most 22 */
 #define NGX_GUILDLOG_MESSAGE_BUTTONS  25
 
@@ -130,8 +116,6 @@ void ngx_guildlog_message_button_write(
     const ngx_guildlog_message_buttons_t *buttons, ngx_guildlog_json_t *w);
 
 
-/* ngx_guildlog_message_embed.c */
-
 /*
  * Writes the entry, unless it takes more than *left units: NGX_DECLINED.
  * work is the memory for its texts.  NGX_ERROR: no memory.
@@ -141,21 +125,13 @@ ngx_int_t ngx_guildlog_message_embed(ngx_guildlog_message_item_t *item,
     ngx_uint_t *left, ngx_guildlog_json_t *w);
 
 
-/* ngx_guildlog_message_file.c: the messages of a bulk deletion as a file */
+/* ngx_guildlog_message.c: the messages of a bulk deletion as a file */
 
 typedef struct {
     ngx_str_t                      id;       /* of the entry */
     ngx_str_t                      text;
     unsigned                       spoiler:1;
 } ngx_guildlog_message_file_t;
-
-/* empty: the entry has none; NGX_ERROR: no memory */
-ngx_int_t ngx_guildlog_message_file(const ngx_guildlog_message_item_t *item,
-    ngx_pool_t *pool, ngx_str_t *text);
-/* the message with its files: at least one */
-ngx_int_t ngx_guildlog_message_file_body(ngx_pool_t *pool,
-    const ngx_str_t *json, const ngx_guildlog_message_file_t *files,
-    ngx_uint_t n, ngx_guildlog_message_body_t *body);
 
 
 #endif /* _NGX_GUILDLOG_MESSAGE_PARTS_H_INCLUDED_ */

@@ -5,8 +5,6 @@
  * code that is cut is closed.
  */
 
-#include "platform/ngx_guildlog_message_char.h"
-#include "platform/ngx_guildlog_message_markup.h"
 #include "platform/ngx_guildlog_message_text.h"
 
 
@@ -16,6 +14,15 @@
 
 #define MESSAGE_TEXT_FENCE   3       /* backticks around lines of code */
 #define MESSAGE_TEXT_BREAKS  4       /* in a row: three empty lines */
+
+
+typedef enum {
+    NGX_GUILDLOG_MESSAGE_VISIBLE = 0,
+    NGX_GUILDLOG_MESSAGE_BLANK,
+    NGX_GUILDLOG_MESSAGE_BREAK,
+    NGX_GUILDLOG_MESSAGE_HIDDEN,
+    NGX_GUILDLOG_MESSAGE_JOINER    /* counts behind what is visible */
+} ngx_guildlog_message_char_e;
 
 
 typedef struct {
@@ -43,6 +50,28 @@ typedef struct {
 } message_text_run_t;
 
 
+/* of an id, an emoji's name, and a time, as the platform has them */
+
+#define MESSAGE_MARKUP_ID     17, 20
+#define MESSAGE_MARKUP_EMOJI  2, 32
+#define MESSAGE_MARKUP_TIME   1, 13
+
+
+typedef struct {
+    uint32_t                       first;
+    uint32_t                       last;
+    ngx_guildlog_message_char_e    class;
+} message_char_range_t;
+
+
+#define range(first, last, class)                                             \
+    { first, last, NGX_GUILDLOG_MESSAGE_##class }
+
+
+#define MESSAGE_CHAR_RANGES                                                   \
+    (sizeof(message_char_ranges) / sizeof(message_char_range_t))
+
+
 static ngx_uint_t message_text_open_code(message_text_run_t *run,
     const u_char *p);
 static ngx_uint_t message_text_is_said(const message_text_run_t *run,
@@ -52,6 +81,59 @@ static void message_text_skip(message_text_run_t *run, const u_char *p,
 static ngx_uint_t message_text_gap(const message_text_run_t *run, u_char **pos);
 static ngx_uint_t message_text_special(const message_text_run_t *run,
     uint32_t c);
+static size_t message_markup(const u_char *p, const u_char *last);
+static const u_char *message_markup_span(const u_char *p, const u_char *last,
+    ngx_uint_t (*is)(u_char c), ngx_uint_t least, ngx_uint_t most);
+static ngx_uint_t message_markup_is_digit(u_char c);
+static ngx_uint_t message_markup_is_word(u_char c);
+static const u_char *message_markup_code(const u_char *p, const u_char *last,
+    ngx_uint_t marks, ngx_uint_t spoiler);
+static ngx_guildlog_message_char_e message_char(uint32_t c);
+static uint32_t message_char_decode(u_char **p, const u_char *last);
+
+
+/* ascending; what is in none is visible */
+
+static const message_char_range_t  message_char_ranges[] = {
+    range(0x00, 0x08, HIDDEN),
+    range('\t', '\t', BLANK),
+    range('\n', 0x0c, BREAK),
+    range('\r', '\r', BLANK),
+    range(0x0e, 0x1f, HIDDEN),
+    range(' ', ' ', BLANK),
+    range(0x7f, 0x84, HIDDEN),
+    range(0x85, 0x85, BREAK),
+    range(0x86, 0x9f, HIDDEN),
+    range(0xa0, 0xa0, BLANK),
+    range(0xad, 0xad, HIDDEN),
+    range(0x34f, 0x34f, HIDDEN),
+    range(0x61c, 0x61c, HIDDEN),
+    range(0x115f, 0x1160, HIDDEN),
+    range(0x1680, 0x1680, BLANK),
+    range(0x17b4, 0x17b5, HIDDEN),
+    range(0x180b, 0x180f, HIDDEN),
+    range(0x2000, 0x200a, BLANK),
+    range(0x200b, 0x200b, HIDDEN),
+    range(0x200c, 0x200d, JOINER),
+    range(0x200e, 0x200f, HIDDEN),
+    range(0x2028, 0x2029, BREAK),
+    range(0x202a, 0x202e, HIDDEN),
+    range(0x202f, 0x202f, BLANK),
+    range(0x205f, 0x205f, BLANK),
+    range(0x2060, 0x206f, HIDDEN),
+    range(0x2800, 0x2800, BLANK),
+    range(0x3000, 0x3000, BLANK),
+    range(0x3164, 0x3164, HIDDEN),
+    range(0xfdd0, 0xfdef, HIDDEN),
+    range(0xfe00, 0xfe0f, JOINER),
+    range(0xfeff, 0xfeff, HIDDEN),
+    range(0xffa0, 0xffa0, HIDDEN),
+    range(0xfff0, 0xfffc, HIDDEN),
+    range(0xfffe, 0xffff, HIDDEN),
+    range(0x1bca0, 0x1bca3, HIDDEN),
+    range(0x1d173, 0x1d17a, HIDDEN),
+    range(0xe0000, 0xe0fff, HIDDEN)
+};
 
 
 ngx_int_t
@@ -211,13 +293,13 @@ ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
         }
 
         next = p;
-        c = ngx_guildlog_message_char_decode(&next, last);
+        c = message_char_decode(&next, last);
 
         if (c > NGX_GUILDLOG_MESSAGE_CHAR_LAST) {
             break;
         }
 
-        class = ngx_guildlog_message_char(c);
+        class = message_char(c);
 
         if (class == NGX_GUILDLOG_MESSAGE_HIDDEN) {
             continue;
@@ -232,7 +314,7 @@ ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
 
         if (class == NGX_GUILDLOG_MESSAGE_JOINER
             && (run.prev == 0 || run.behind
-                || ngx_guildlog_message_char(run.prev) == class))
+                || message_char(run.prev) == class))
         {
             continue;
         }
@@ -247,7 +329,7 @@ ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
                 next = p + ngx_max(marks, 1);
 
             } else if (c == '<' && message_text_is_said(&run, p)) {
-                next = p + ngx_max(ngx_guildlog_message_markup(p, last), 1);
+                next = p + ngx_max(message_markup(p, last), 1);
             }
 
             escape = marks == 0 && next - p == 1
@@ -335,7 +417,7 @@ message_text_open_code(message_text_run_t *run, const u_char *p)
     if (n == 1 || (n == MESSAGE_TEXT_FENCE
                    && (run->flags & NGX_GUILDLOG_MESSAGE_TEXT_LINES)))
     {
-        run->code = ngx_guildlog_message_markup_code(p, run->last, n,
+        run->code = message_markup_code(p, run->last, n,
                         run->flags & NGX_GUILDLOG_MESSAGE_TEXT_SPOILER);
     }
 
@@ -413,9 +495,9 @@ message_text_gap(const message_text_run_t *run, u_char **pos)
 
         for (p = (u_char *) run->blanks; p < run->behind; p = next) {
             next = p;
-            c = ngx_guildlog_message_char_decode(&next, run->behind);
+            c = message_char_decode(&next, run->behind);
 
-            if (ngx_guildlog_message_char(c) != NGX_GUILDLOG_MESSAGE_BLANK) {
+            if (message_char(c) != NGX_GUILDLOG_MESSAGE_BLANK) {
                 continue;
             }
 
@@ -471,4 +553,216 @@ message_text_special(const message_text_run_t *run, uint32_t c)
     default:
         return 0;
     }
+}
+
+
+/*
+ * What of a text the platform would render, and how long it is.
+ */
+
+/* the length of a mention, a custom emoji or a time; 0: there is none */
+
+static size_t
+message_markup(const u_char *p, const u_char *last)
+{
+    const u_char  *start;
+
+    if (last - p < 3) {
+        return 0;
+    }
+
+    start = p++;
+
+    switch (*p++) {
+
+    case '@':
+        p += (*p == '!' || *p == '&');
+        p = message_markup_span(p, last, message_markup_is_digit,
+                                MESSAGE_MARKUP_ID);
+        break;
+
+    case '#':
+        p = message_markup_span(p, last, message_markup_is_digit,
+                                MESSAGE_MARKUP_ID);
+        break;
+
+    case 't':
+        if (*p++ != ':') {
+            return 0;
+        }
+
+        p = message_markup_span(p, last, message_markup_is_digit,
+                                MESSAGE_MARKUP_TIME);
+
+        if (p && last - p > 2 && *p == ':' && ngx_strchr("tTdDfFR", p[1])) {
+            p += 2;
+        }
+
+        break;
+
+    case 'a':
+        if (*p++ != ':') {
+            return 0;
+        }
+
+        /* fall through */
+
+    case ':':
+        p = message_markup_span(p, last, message_markup_is_word,
+                                MESSAGE_MARKUP_EMOJI);
+
+        if (p && p < last && *p == ':') {
+            p = message_markup_span(p + 1, last, message_markup_is_digit,
+                                    MESSAGE_MARKUP_ID);
+        } else {
+            return 0;
+        }
+
+        break;
+
+    default:
+        return 0;
+    }
+
+    return (p && p < last && *p == '>') ? p + 1 - start : 0;
+}
+
+
+static const u_char *
+message_markup_span(const u_char *p, const u_char *last,
+    ngx_uint_t (*is)(u_char c), ngx_uint_t least, ngx_uint_t most)
+{
+    ngx_uint_t  n;
+
+    for (n = 0; p < last && n <= most && is(*p); n++) {
+        p++;
+    }
+
+    return (n >= least && n <= most) ? p : NULL;
+}
+
+
+static ngx_uint_t
+message_markup_is_digit(u_char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+
+static ngx_uint_t
+message_markup_is_word(u_char c)
+{
+    return message_markup_is_digit(c) || c == '_'
+           || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+
+/*
+ * The end of the code that so many backticks begin, before those that end it;
+ * NULL: they are text.  In a spoiler nothing may end it.
+ */
+
+/*
+ * What is left out behind a backtick, as blanks are at the end, could make an
+ * end of it, and two bars would end a spoiler: then it is text.
+ */
+
+static const u_char *
+message_markup_code(const u_char *p, const u_char *last, ngx_uint_t marks,
+    ngx_uint_t spoiler)
+{
+    u_char                       *q, *next;
+    uint32_t                      c, prev;
+    ngx_uint_t                    n, visible, tail;
+    ngx_guildlog_message_char_e   class;
+
+    n = 0;
+    prev = 0;
+    tail = 0;
+    visible = 0;
+
+    for (q = (u_char *) p + marks; q < last; q = next) {
+
+        next = q;
+        c = message_char_decode(&next, last);
+
+        if (c > NGX_GUILDLOG_MESSAGE_CHAR_LAST) {
+            return NULL;
+        }
+
+        class = message_char(c);
+
+        if (class == NGX_GUILDLOG_MESSAGE_HIDDEN
+            || (c == '|' && prev == '|' && spoiler)
+            || (class == NGX_GUILDLOG_MESSAGE_BREAK && marks == 1))
+        {
+            return NULL;
+        }
+
+        if (class == NGX_GUILDLOG_MESSAGE_VISIBLE && c != '`') {
+            visible = 1;
+            tail = 0;
+
+        } else if (prev == '`' && c != '`') {
+            tail = 1;
+        }
+
+        prev = c;
+        n = (c == '`') ? n + 1 : 0;
+
+        if (n == marks) {
+            if (!visible || tail
+                || (marks == 1 && next < last && *next == '`'))
+            {
+                return NULL;
+            }
+
+            return next - marks;
+        }
+    }
+
+    return NULL;
+}
+
+
+/*
+ * What is to be seen of a character.
+ */
+
+static ngx_guildlog_message_char_e
+message_char(uint32_t c)
+{
+    ngx_uint_t  low, high, middle;
+
+    if (c > ' ' && c < 0x7f) {
+        return NGX_GUILDLOG_MESSAGE_VISIBLE;
+    }
+
+    low = 0;
+    high = MESSAGE_CHAR_RANGES;
+
+    while (low < high) {
+        middle = (low + high) / 2;
+
+        if (c > message_char_ranges[middle].last) {
+            low = middle + 1;
+
+        } else if (c < message_char_ranges[middle].first) {
+            high = middle;
+
+        } else {
+            return message_char_ranges[middle].class;
+        }
+    }
+
+    return NGX_GUILDLOG_MESSAGE_VISIBLE;
+}
+
+
+/* nginx's own, but for ASCII; over CHAR_LAST: it is not UTF-8 */
+
+static uint32_t
+message_char_decode(u_char **p, const u_char *last)
+{
+    return (**p < 0x80) ? *(*p)++ : ngx_utf8_decode(p, last - *p);
 }

@@ -66,4 +66,7 @@ ngx_uint_t ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
 ngx_uint_t ngx_guildlog_message_text_units(const u_char *p, size_t len);
 
 
+#define NGX_GUILDLOG_MESSAGE_CHAR_LAST  0x10ffff
+
+
 #endif /* _NGX_GUILDLOG_MESSAGE_TEXT_H_INCLUDED_ */

@@ -81,8 +81,5 @@ ngx_int_t ngx_guildlog_platform_webhook(const json_t *json,
 ngx_int_t ngx_guildlog_platform_message(const json_t *json,
     ngx_guildlog_platform_message_t *message);
 
-/* may it stand in a path? */
-ngx_uint_t ngx_guildlog_platform_is_token(const ngx_str_t *token);
-
 
 #endif /* _NGX_GUILDLOG_PLATFORM_H_INCLUDED_ */

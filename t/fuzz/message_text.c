@@ -1,7 +1,6 @@
 
 /*
- * Links ngx_guildlog_message_char.c, ngx_guildlog_message_markup.c,
- * ngx_guildlog_message_text.c and ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_message_text.c and ngx_guildlog_utf8.c.
  *
  * Text of others stays within its limit and valid UTF-8.
  */
