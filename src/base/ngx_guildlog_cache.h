@@ -39,11 +39,36 @@ void *ngx_guildlog_cache_find(ngx_guildlog_cache_t *cache, ngx_str_t *key);
 void *ngx_guildlog_cache_store(ngx_guildlog_cache_t *cache, ngx_str_t *key,
     size_t size, size_t cost);
 
-void ngx_guildlog_cache_drop(ngx_guildlog_cache_t *cache, void *value);
 
-/* the value stays until it is given back */
-void ngx_guildlog_cache_hold(void *value);
-void ngx_guildlog_cache_give_back(void *value);
+typedef struct ngx_guildlog_shelf_s  ngx_guildlog_shelf_t;
+
+
+typedef struct {
+    time_t                         since;
+    ngx_str_t                      state;
+    ngx_str_t                      body;
+} ngx_guildlog_page_t;
+
+
+/* for so many bytes in all; NULL: no memory */
+ngx_guildlog_shelf_t *ngx_guildlog_shelf_create(size_t size, ngx_log_t *log);
+void ngx_guildlog_shelf_destroy(ngx_guildlog_shelf_t *shelf);
+
+/* the page, which stays until it is given back; NULL: there is none */
+ngx_guildlog_page_t *ngx_guildlog_shelf_take(ngx_guildlog_shelf_t *shelf,
+    ngx_str_t *key);
+void ngx_guildlog_shelf_give_back(ngx_guildlog_page_t *page);
+
+/*
+ * 1: the key was asked for before.  The call remembers the key, so that a page
+ * is kept from the second request on.
+ */
+ngx_uint_t ngx_guildlog_shelf_asked(ngx_guildlog_shelf_t *shelf,
+    ngx_str_t *key);
+
+/* copies all three and replaces a page of that key; no-op without memory */
+void ngx_guildlog_shelf_put(ngx_guildlog_shelf_t *shelf, ngx_str_t *key,
+    const ngx_str_t *state, const ngx_str_t *body);
 
 
 #endif /* _NGX_GUILDLOG_CACHE_H_INCLUDED_ */

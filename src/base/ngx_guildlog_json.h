@@ -39,10 +39,6 @@ json_t *ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
 json_t *ngx_guildlog_json_read_any(const u_char *p, size_t len, size_t flags,
     json_error_t *cause);
 
-/* the same by jansson alone, for a text that read() does not know */
-json_t *ngx_guildlog_json_read_jansson(const u_char *p, size_t len,
-    size_t flags, json_error_t *cause);
-
 /*
  * The tree of an object or an array that parse() accepts and that holds nothing
  * out of the ordinary.  NULL: parse() or load() may know more.
@@ -63,9 +59,6 @@ u_char *ngx_guildlog_json_scan_skip(const u_char *p, const u_char *last);
 
 /* the quote that ends a string; last or behind it: none does */
 const u_char *ngx_guildlog_json_scan_quote(const u_char *p, const u_char *last);
-
-/* how many bytes from the start stand in a string as they are */
-size_t ngx_guildlog_json_scan_bare(const u_char *p, size_t len);
 
 /*
  * Writer.  Commas are its business: begin(w, '{'), key(w, "a"), number(w, 1),

@@ -20,7 +20,6 @@
 #include "api/ngx_guildlog_route.h"
 #include "login/ngx_guildlog_login.h"
 #include "search/ngx_guildlog_kept.h"
-#include "base/ngx_guildlog_shelf.h"
 #include "shm/ngx_guildlog_stats.h"
 #include "token/ngx_guildlog_token_keys.h"
 

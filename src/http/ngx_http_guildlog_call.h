@@ -15,7 +15,7 @@
 #include "shm/ngx_guildlog_limit.h"
 #include "api/ngx_guildlog_route.h"
 #include "shm/ngx_guildlog_seats.h"
-#include "base/ngx_guildlog_shelf.h"
+#include "base/ngx_guildlog_cache.h"
 #include "token/ngx_guildlog_token_verify.h"
 
 

@@ -17,7 +17,7 @@
 
 
 #include "db/ngx_guildlog_db_pool.h"
-#include "search/ngx_guildlog_pack.h"
+#include "search/ngx_guildlog_build.h"
 
 
 #define NGX_GUILDLOG_INDEXER_JOB_DOCS  9     /* arguments of search_docs */

@@ -11,15 +11,6 @@
 #include "search/ngx_guildlog_segment.h"
 
 
-typedef struct {
-    int32_t                        day;
-    ngx_uint_t                     n;      /* entries */
-    ngx_str_t                      kinds;
-    ngx_str_t                      dir;
-    ngx_str_t                      body;
-} ngx_guildlog_segment_t;
-
-
 typedef struct ngx_guildlog_build_state_s  ngx_guildlog_build_state_t;
 
 

@@ -153,17 +153,13 @@ ngx_int_t ngx_guildlog_find_part_bad(ngx_guildlog_find_t *find,
  * call it again for this one; NGX_DONE: it needs no more segments; NGX_ERROR.
  */
 
-/* find_terms.c: words, channel, member, role */
-ngx_int_t ngx_guildlog_find_terms(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_segment_t *segment);
-
-/* find_strings.c: in which strings it is, and which entries have these */
+/* in which strings it is, and which entries have these */
 ngx_int_t ngx_guildlog_find_strings(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment);
 ngx_int_t ngx_guildlog_find_strings_postings(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment);
 
-/* find_ids.c: counts, with ids where it needs them; then the newest ids */
+/* counts, with ids where it needs them; then the newest ids */
 ngx_int_t ngx_guildlog_find_ids(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment);
 ngx_int_t ngx_guildlog_find_ids_newest(ngx_guildlog_find_t *find,

@@ -19,16 +19,19 @@
     ((uint32_t) ((c) | 0x20) - 'a' < 26 || (uint32_t) (c) - '0' < 10)
 
 
+static uint32_t fold_next(const u_char **p, const u_char *last);
+static u_char *ngx_guildlog_fold_write(u_char *dst, uint32_t c);
 static uint32_t ngx_guildlog_fold_lower(uint32_t c);
 static ngx_uint_t ngx_guildlog_fold_in(uint32_t c, const uint32_t *edges,
     ngx_uint_t n);
-static u_char *ngx_guildlog_fold_write(u_char *dst, uint32_t c);
 static uint32_t ngx_guildlog_fold_before(const u_char *p,
     const u_char *start);
 
 
-uint32_t
-ngx_guildlog_fold_next(const u_char **p, const u_char *last)
+/* the code point at *p, which lies before last; *p is behind it then */
+
+static uint32_t
+fold_next(const u_char **p, const u_char *last)
 {
     u_char    c;
     size_t    n, i;
@@ -105,7 +108,7 @@ ngx_guildlog_fold(u_char *dst, const u_char *p, size_t len)
             continue;
         }
 
-        dst = ngx_guildlog_fold_put(dst, ngx_guildlog_fold_next(&p, last));
+        dst = ngx_guildlog_fold_put(dst, fold_next(&p, last));
     }
 
     return dst;
@@ -202,8 +205,8 @@ ngx_guildlog_fold_word(ngx_str_t *text, ngx_str_t *word)
             next++;
 
         } else {
-            is = ngx_guildlog_fold_is_word(ngx_guildlog_fold_next(&next,
-                                                                  last));
+            is = ngx_guildlog_fold_is_word(fold_next(&next,
+                                                     last));
         }
 
         if (is) {
@@ -248,7 +251,7 @@ ngx_guildlog_fold_has_word(const ngx_str_t *text, const ngx_str_t *word)
                                  ngx_guildlog_fold_before(p, text->data)))
             && (end == last
                 || !ngx_guildlog_fold_is_word(
-                                 ngx_guildlog_fold_next(&end, last))))
+                                 fold_next(&end, last))))
         {
             return 1;
         }
@@ -273,7 +276,7 @@ ngx_guildlog_fold_before(const u_char *p, const u_char *start)
         q--;
     }
 
-    return ngx_guildlog_fold_next(&q, p);
+    return fold_next(&q, p);
 }
 
 
@@ -290,7 +293,7 @@ ngx_guildlog_fold_trim(ngx_str_t *text)
     while (p < last) {
         next = p;
 
-        if (!ngx_guildlog_fold_in(ngx_guildlog_fold_next(&next, last),
+        if (!ngx_guildlog_fold_in(fold_next(&next, last),
                                   ngx_guildlog_fold_spaces,
                                   ngx_guildlog_fold_nspaces))
         {

@@ -30,9 +30,6 @@ typedef struct {
 } ngx_guildlog_fold_run_t;
 
 
-/* the code point at *p, which lies before last; *p is behind it then */
-uint32_t ngx_guildlog_fold_next(const u_char **p, const u_char *last);
-
 /* writes it folded, 4 bytes at most; returns the end of it */
 u_char *ngx_guildlog_fold_put(u_char *dst, uint32_t c);
 
@@ -51,8 +48,6 @@ ngx_uint_t ngx_guildlog_fold_has_word(const ngx_str_t *text,
 /* takes the white space off both ends */
 void ngx_guildlog_fold_trim(ngx_str_t *text);
 
-
-/* ngx_guildlog_fold_table.c */
 
 extern const ngx_guildlog_fold_run_t  ngx_guildlog_fold_runs[];
 extern const uint32_t                 ngx_guildlog_fold_words[];

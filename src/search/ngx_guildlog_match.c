@@ -4,15 +4,88 @@
  */
 
 #include "search/ngx_guildlog_match.h"
+#include "base/ngx_guildlog_json.h"
 
 
 #define NGX_GUILDLOG_MATCH_EPOCH  1420070400000    /* ms, of the ids */
+
+
+typedef ngx_int_t (*ngx_guildlog_match_field_pt)(
+    ngx_guildlog_match_doc_t *doc, const ngx_str_t *value, ngx_uint_t which);
+
+
+typedef struct {
+    ngx_str_t                      name;
+    ngx_guildlog_match_field_pt    read;
+    ngx_uint_t                     which;   /* of match_string_e */
+} ngx_guildlog_match_field_t;
 
 
 static ngx_uint_t ngx_guildlog_match_has_member(
     const ngx_guildlog_match_t *match, const ngx_guildlog_match_doc_t *doc);
 static ngx_uint_t ngx_guildlog_match_found(const ngx_guildlog_match_t *match,
     const ngx_guildlog_match_doc_t *doc);
+static ngx_int_t ngx_guildlog_match_member(const u_char **p,
+    const u_char *last, ngx_str_t *key, ngx_str_t *value);
+static ngx_int_t ngx_guildlog_match_value(const u_char **p,
+    const u_char *last, ngx_str_t *value);
+static const u_char *ngx_guildlog_match_quote(const u_char *p,
+    const u_char *last);
+static ngx_int_t ngx_guildlog_match_nested(const u_char **p,
+    const u_char *last);
+static ngx_int_t ngx_guildlog_match_id(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t ngx_guildlog_match_type(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t ngx_guildlog_match_named(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t ngx_guildlog_match_string(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t ngx_guildlog_match_messages(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t ngx_guildlog_match_changes(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t ngx_guildlog_match_array(const ngx_str_t *value,
+    ngx_str_t *array);
+static ngx_int_t ngx_guildlog_match_text(const ngx_str_t *value,
+    ngx_str_t *text);
+static ngx_int_t ngx_guildlog_match_digits(const ngx_str_t *value,
+    int64_t *id);
+static u_char *ngx_guildlog_match_fold_messages(u_char *dst,
+    const ngx_str_t *messages);
+static u_char *ngx_guildlog_match_fold_changes(u_char *dst,
+    const ngx_str_t *changes);
+static u_char *ngx_guildlog_match_fold_string(u_char *dst,
+    const ngx_str_t *s);
+static u_char *ngx_guildlog_match_fold_escape(u_char *dst, const u_char **p,
+    const u_char *last);
+static ngx_int_t ngx_guildlog_match_half(const u_char *p,
+    const u_char *last);
+
+
+static const ngx_guildlog_match_field_t  ngx_guildlog_match_fields[] = {
+    { ngx_string("id"), ngx_guildlog_match_id, 0 },
+    { ngx_string("type"), ngx_guildlog_match_type, 0 },
+    { ngx_string("executor"), ngx_guildlog_match_named,
+      NGX_GUILDLOG_MATCH_EXECUTOR_NAME },
+    { ngx_string("target"), ngx_guildlog_match_named,
+      NGX_GUILDLOG_MATCH_TARGET_NAME },
+    { ngx_string("channel"), ngx_guildlog_match_named,
+      NGX_GUILDLOG_MATCH_CHANNEL_NAME },
+    { ngx_string("role"), ngx_guildlog_match_string,
+      NGX_GUILDLOG_MATCH_ROLE },
+    { ngx_string("name"), ngx_guildlog_match_string,
+      NGX_GUILDLOG_MATCH_NAME },
+    { ngx_string("reason"), ngx_guildlog_match_string,
+      NGX_GUILDLOG_MATCH_REASON },
+    { ngx_string("content"), ngx_guildlog_match_string,
+      NGX_GUILDLOG_MATCH_CONTENT },
+    { ngx_string("contentAfter"), ngx_guildlog_match_string,
+      NGX_GUILDLOG_MATCH_CONTENT_AFTER },
+    { ngx_string("messages"), ngx_guildlog_match_messages, 0 },
+    { ngx_string("changes"), ngx_guildlog_match_changes, 0 },
+    { ngx_null_string, NULL, 0 }
+};
 
 
 void
@@ -161,4 +234,616 @@ ngx_guildlog_match_found(const ngx_guildlog_match_t *match,
     }
 
     return match->nwords > 0;
+}
+
+
+/*
+ * The document of an entry, read once, from its beginning to its end.  A
+ * condition on ids, type or time needs no text of it: texts are folded when a
+ * search asks for them.
+ */
+
+ngx_int_t
+ngx_guildlog_match_doc_read(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *text)
+{
+    ngx_int_t                          rc;
+    ngx_str_t                          key, value;
+    const u_char                      *p, *last;
+    const ngx_guildlog_match_field_t  *field;
+
+    ngx_memzero(doc, sizeof(ngx_guildlog_match_doc_t));
+
+    doc->id = NGX_GUILDLOG_MATCH_NONE;
+    doc->executor = NGX_GUILDLOG_MATCH_NONE;
+    doc->target = NGX_GUILDLOG_MATCH_NONE;
+    doc->channel = NGX_GUILDLOG_MATCH_NONE;
+
+    p = text->data;
+    last = p + text->len;
+
+    if (p == last || *p++ != '{') {
+        return NGX_ERROR;
+    }
+
+    for ( ;; ) {
+        rc = ngx_guildlog_match_member(&p, last, &key, &value);
+
+        if (rc != NGX_OK) {
+            break;
+        }
+
+        for (field = ngx_guildlog_match_fields; field->name.len; field++) {
+            if (field->name.len == key.len
+                && ngx_memcmp(field->name.data, key.data, key.len) == 0)
+            {
+                rc = field->read(doc, &value, field->which);
+                break;
+            }
+        }
+
+        if (rc != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+
+    return (rc == NGX_DONE && doc->id >= 0) ? NGX_OK : NGX_ERROR;
+}
+
+
+/* the next member of an object; NGX_DONE: the object ends, or the text does */
+
+static ngx_int_t
+ngx_guildlog_match_member(const u_char **p, const u_char *last,
+    ngx_str_t *key, ngx_str_t *value)
+{
+    *p = ngx_guildlog_json_scan_skip(*p, last);
+
+    if (*p == last || **p == '}') {
+        return NGX_DONE;
+    }
+
+    if (**p == ',') {
+        *p = ngx_guildlog_json_scan_skip(*p + 1, last);
+    }
+
+    if (*p == last || **p != '"'
+        || ngx_guildlog_match_value(p, last, key) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    key->data++;
+    key->len -= 2;
+
+    *p = ngx_guildlog_json_scan_skip(*p, last);
+
+    if (*p == last || **p != ':') {
+        return NGX_ERROR;
+    }
+
+    *p = ngx_guildlog_json_scan_skip(*p + 1, last);
+
+    return ngx_guildlog_match_value(p, last, value);
+}
+
+
+/* a value of any type, as it stands in the text */
+
+static ngx_int_t
+ngx_guildlog_match_value(const u_char **p, const u_char *last,
+    ngx_str_t *value)
+{
+    value->data = (u_char *) *p;
+
+    if (*p == last) {
+        return NGX_ERROR;
+    }
+
+    switch (**p) {
+
+    case '"':
+        *p = ngx_guildlog_match_quote(*p + 1, last);
+
+        if (*p >= last) {
+            return NGX_ERROR;
+        }
+
+        (*p)++;
+        break;
+
+    case '{':
+    case '[':
+        if (ngx_guildlog_match_nested(p, last) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        break;
+
+    default:
+        while (*p < last && **p > ' ' && **p != ',' && **p != '}'
+               && **p != ']')
+        {
+            (*p)++;
+        }
+    }
+
+    value->len = *p - value->data;
+
+    return value->len ? NGX_OK : NGX_ERROR;
+}
+
+
+/* as scan_quote(), which is for longer strings than most of these are */
+
+static const u_char *
+ngx_guildlog_match_quote(const u_char *p, const u_char *last)
+{
+    const u_char  *end;
+
+    end = ngx_min(last, p + 24);
+
+    while (p < end && *p != '"' && *p != '\\') {
+        p++;
+    }
+
+    return (p < end && *p == '"') ? p : ngx_guildlog_json_scan_quote(p, last);
+}
+
+
+/* skips an object or an array */
+
+static ngx_int_t
+ngx_guildlog_match_nested(const u_char **p, const u_char *last)
+{
+    ngx_uint_t  depth;
+
+    depth = 0;
+
+    for ( /* void */ ; *p < last; (*p)++) {
+
+        switch (**p) {
+
+        case '"':
+            *p = ngx_guildlog_match_quote(*p + 1, last);
+
+            if (*p >= last) {
+                return NGX_ERROR;
+            }
+
+            break;
+
+        case '{':
+        case '[':
+            depth++;
+            break;
+
+        case '}':
+        case ']':
+            if (--depth == 0) {
+                (*p)++;
+                return NGX_OK;
+            }
+        }
+    }
+
+    return NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_id(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
+    ngx_uint_t which)
+{
+    return ngx_guildlog_match_digits(value, &doc->id);
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_type(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
+    ngx_uint_t which)
+{
+    doc->type = ngx_atoi(value->data, value->len);
+
+    return doc->type < NGX_GUILDLOG_TYPES ? NGX_OK : NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_named(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which)
+{
+    int64_t       *id;
+    ngx_int_t      rc;
+    ngx_str_t      key, one;
+    const u_char  *p, *last;
+
+    if (*value->data == 'n') {
+        return NGX_OK;
+    }
+
+    if (*value->data != '{') {
+        return NGX_ERROR;
+    }
+
+    id = (which == NGX_GUILDLOG_MATCH_EXECUTOR_NAME) ? &doc->executor
+         : (which == NGX_GUILDLOG_MATCH_TARGET_NAME) ? &doc->target
+         : &doc->channel;
+
+    p = value->data + 1;
+    last = value->data + value->len;
+
+    for ( ;; ) {
+        rc = ngx_guildlog_match_member(&p, last, &key, &one);
+
+        if (rc != NGX_OK) {
+            return rc == NGX_DONE ? NGX_OK : NGX_ERROR;
+        }
+
+        if (key.len == 2 && ngx_memcmp(key.data, "id", 2) == 0) {
+            rc = ngx_guildlog_match_digits(&one, id);
+
+        } else if (key.len == 4 && ngx_memcmp(key.data, "name", 4) == 0) {
+            rc = ngx_guildlog_match_text(&one, &doc->strings[which]);
+        }
+
+        if (rc != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_string(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which)
+{
+    return ngx_guildlog_match_text(value, &doc->strings[which]);
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_messages(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which)
+{
+    return ngx_guildlog_match_array(value, &doc->messages);
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_changes(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which)
+{
+    return ngx_guildlog_match_array(value, &doc->changes);
+}
+
+
+/* a null leaves array as it is */
+
+static ngx_int_t
+ngx_guildlog_match_array(const ngx_str_t *value, ngx_str_t *array)
+{
+    if (*value->data == '[') {
+        *array = *value;
+        return NGX_OK;
+    }
+
+    return *value->data == 'n' ? NGX_OK : NGX_ERROR;
+}
+
+
+/* the bytes between the quotes; a null leaves text as it is */
+
+static ngx_int_t
+ngx_guildlog_match_text(const ngx_str_t *value, ngx_str_t *text)
+{
+    if (*value->data == '"') {
+        text->data = value->data + 1;
+        text->len = value->len - 2;
+        return NGX_OK;
+    }
+
+    return *value->data == 'n' ? NGX_OK : NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_guildlog_match_digits(const ngx_str_t *value, int64_t *id)
+{
+    ngx_str_t  text;
+
+    ngx_str_null(&text);
+
+    if (ngx_guildlog_match_text(value, &text) != NGX_OK || text.len == 0) {
+        return NGX_ERROR;
+    }
+
+    *id = ngx_atoof(text.data, text.len);
+
+    return *id >= 0 ? NGX_OK : NGX_ERROR;
+}
+
+
+ngx_int_t
+ngx_guildlog_match_doc_buf(ngx_str_t *buf, ngx_pool_t *pool, size_t len)
+{
+    len = NGX_GUILDLOG_MATCH_SIZE(len);
+
+    if (len <= buf->len) {
+        return NGX_OK;
+    }
+
+    if (buf->data) {
+        (void) ngx_pfree(pool, buf->data);
+    }
+
+    len = ngx_max(len, 2 * ngx_pagesize);
+
+    buf->len = 0;
+    buf->data = ngx_pnalloc(pool, len);
+
+    if (buf->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    buf->len = len;
+
+    return NGX_OK;
+}
+
+
+u_char *
+ngx_guildlog_match_doc_fold(ngx_guildlog_match_doc_t *doc, u_char *buf)
+{
+    u_char      *p, *start;
+    ngx_uint_t   i;
+
+    p = buf;
+    doc->parts.data = buf;
+
+    for (i = 0; i < NGX_GUILDLOG_MATCH_STRINGS; i++) {
+
+        if (i == NGX_GUILDLOG_MATCH_PARTS) {
+            p = ngx_guildlog_match_fold_changes(p, &doc->changes);
+            if (p == NULL) {
+                return NULL;
+            }
+
+            doc->parts.len = p - doc->parts.data;
+            doc->texts.data = p;
+        }
+
+        if (doc->strings[i].data == NULL) {
+            continue;
+        }
+
+        start = p;
+
+        p = ngx_guildlog_match_fold_string(p, &doc->strings[i]);
+        if (p == NULL) {
+            return NULL;
+        }
+
+        if (i == NGX_GUILDLOG_MATCH_ROLE) {
+            doc->role.data = start;
+            doc->role.len = p - start;
+        }
+
+        *p++ = '\0';
+    }
+
+    p = ngx_guildlog_match_fold_messages(p, &doc->messages);
+
+    if (p) {
+        doc->texts.len = p - doc->texts.data;
+    }
+
+    return p;
+}
+
+
+static u_char *
+ngx_guildlog_match_fold_messages(u_char *dst, const ngx_str_t *messages)
+{
+    ngx_int_t      rc;
+    ngx_str_t      key, value, text;
+    const u_char  *p, *last;
+
+    if (messages->data == NULL) {
+        return dst;
+    }
+
+    p = messages->data + 1;
+    last = messages->data + messages->len - 1;
+
+    while (p < last) {
+
+        if (*p != '{') {
+            p++;
+            continue;
+        }
+
+        p++;
+
+        for ( ;; ) {
+            rc = ngx_guildlog_match_member(&p, last, &key, &value);
+
+            if (rc != NGX_OK) {
+                break;
+            }
+
+            if (key.len != 7 || ngx_memcmp(key.data, "content", 7) != 0) {
+                continue;
+            }
+
+            ngx_str_null(&text);
+
+            if (ngx_guildlog_match_text(&value, &text) != NGX_OK) {
+                return NULL;
+            }
+
+            if (text.data) {
+                dst = ngx_guildlog_match_fold_string(dst, &text);
+                if (dst == NULL) {
+                    return NULL;
+                }
+
+                *dst++ = '\0';
+            }
+        }
+
+        if (rc == NGX_ERROR) {
+            return NULL;
+        }
+    }
+
+    return dst;
+}
+
+
+/* what was there before and after, and the names of that: no keys, no ids */
+
+static u_char *
+ngx_guildlog_match_fold_changes(u_char *dst, const ngx_str_t *changes)
+{
+    ngx_str_t      s;
+    ngx_uint_t     told;
+    const u_char  *p, *last;
+
+    if (changes->data == NULL) {
+        return dst;
+    }
+
+    p = changes->data;
+    last = p + changes->len;
+    told = 0;
+
+    for ( ;; ) {
+        p = memchr(p, '"', last - p);
+        if (p == NULL) {
+            return dst;
+        }
+
+        s.data = (u_char *) p + 1;
+        p = ngx_guildlog_match_quote(p + 1, last);
+
+        if (p >= last) {
+            return NULL;
+        }
+
+        s.len = p++ - s.data;
+
+        if (*ngx_guildlog_json_scan_skip(p, last) == ':') {
+            told = !(s.len == 3 && ngx_memcmp(s.data, "key", 3) == 0)
+                   && !(s.len == 2 && ngx_memcmp(s.data, "id", 2) == 0);
+
+            continue;
+        }
+
+        if (told) {
+            dst = ngx_guildlog_match_fold_string(dst, &s);
+            if (dst == NULL) {
+                return NULL;
+            }
+
+            *dst++ = '\0';
+        }
+
+        /* the text behind {"id": "1"} in a list is told again */
+
+        told = 1;
+    }
+}
+
+
+/* NULL: a \ begins no escape of JSON */
+
+static u_char *
+ngx_guildlog_match_fold_string(u_char *dst, const ngx_str_t *s)
+{
+    const u_char  *p, *slash, *last;
+
+    p = s->data;
+    last = p + s->len;
+
+    for ( ;; ) {
+        slash = p < last ? memchr(p, '\\', last - p) : NULL;
+
+        if (slash == NULL) {
+            return ngx_guildlog_fold(dst, p, last - p);
+        }
+
+        dst = ngx_guildlog_fold(dst, p, slash - p);
+        p = slash + 1;
+
+        dst = ngx_guildlog_match_fold_escape(dst, &p, last);
+        if (dst == NULL) {
+            return NULL;
+        }
+    }
+}
+
+
+static u_char *
+ngx_guildlog_match_fold_escape(u_char *dst, const u_char **p,
+    const u_char *last)
+{
+    char       *found;
+    ngx_int_t   c, low;
+
+    static char  letters[] = "\"\\/bfnrt";
+    static char  values[] = "\"\\/\b\f\n\r\t";
+
+    if (*p == last || **p == '\0') {
+        return NULL;
+    }
+
+    c = *(*p)++;
+
+    if (c != 'u') {
+        found = strchr(letters, (int) c);
+        if (found == NULL) {
+            return NULL;
+        }
+
+        *dst++ = (u_char) values[found - letters];
+
+        return dst;
+    }
+
+    c = ngx_guildlog_match_half(*p, last);
+
+    if (c <= 0) {
+        return NULL;
+    }
+
+    *p += 4;
+
+    if (c >= 0xd800 && c < 0xe000) {
+
+        if (c >= 0xdc00 || last - *p < 2 || (*p)[0] != '\\' || (*p)[1] != 'u')
+        {
+            return NULL;
+        }
+
+        low = ngx_guildlog_match_half(*p + 2, last);
+
+        if (low < 0xdc00 || low >= 0xe000) {
+            return NULL;
+        }
+
+        *p += 6;
+        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+    }
+
+    return ngx_guildlog_fold_put(dst, (uint32_t) c);
+}
+
+
+/* the four hexadecimal digits behind \u; NGX_ERROR: they are no digits */
+
+static ngx_int_t
+ngx_guildlog_match_half(const u_char *p, const u_char *last)
+{
+    return last - p < 4 ? NGX_ERROR : ngx_hextoi((u_char *) p, 4);
 }

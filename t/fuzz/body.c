@@ -1,9 +1,8 @@
 
 /*
  * Links ngx_guildlog_route.c, ngx_guildlog_route_match.c,
- * ngx_guildlog_value.c, ngx_guildlog_stmt.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
- * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_value.c, ngx_guildlog_stmt.c, ngx_guildlog_json.c and
+ * ngx_guildlog_utf8.c.
  *
  * A body for any endpoint that takes one.
  */

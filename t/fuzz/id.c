@@ -1,7 +1,6 @@
 
 /*
- * Links ngx_guildlog_value.c, ngx_guildlog_json.c, ngx_guildlog_json_parse.c,
- * ngx_guildlog_json_read.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_value.c, ngx_guildlog_json.c and ngx_guildlog_utf8.c.
  *
  * An id of a path, of a body or of Last-Event-ID is accepted only if it is a
  * number in the range of PostgreSQL's bigint.

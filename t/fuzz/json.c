@@ -1,7 +1,6 @@
 
 /*
- * Links ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
- * ngx_guildlog_json.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_json.c and ngx_guildlog_utf8.c.
  *
  * Parsed text is valid UTF-8; a written value is read as the same value.
  */

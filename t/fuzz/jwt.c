@@ -2,8 +2,7 @@
 /*
  * Links ngx_guildlog_token_verify.c, ngx_guildlog_token_sign.c,
  * ngx_guildlog_cache.c, ngx_guildlog_token_keys.c, ngx_guildlog_value.c,
- * ngx_guildlog_json.c, ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
- * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_json.c and ngx_guildlog_utf8.c.
  *
  * A token as it is; or a header and claims, one line each, with the right
  * signature, so that the checks after the signature are reached.  No token is

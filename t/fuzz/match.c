@@ -1,9 +1,7 @@
 
 /*
- * Links ngx_guildlog_fold.c, ngx_guildlog_fold_table.c,
- * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c, ngx_guildlog_json.c,
- * ngx_guildlog_match.c, ngx_guildlog_match_doc.c, ngx_guildlog_json_scan.c and
- * ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_fold.c, ngx_guildlog_fold_table.c, ngx_guildlog_json.c,
+ * ngx_guildlog_match.c and ngx_guildlog_utf8.c.
  *
  * For any document: nothing beyond its end is read, folded text fits its
  * buffer, and what is found is there.

@@ -1,8 +1,7 @@
 
 /*
  * Links ngx_guildlog_route.c, ngx_guildlog_value.c, ngx_guildlog_stmt.c,
- * ngx_guildlog_json.c, ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
- * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_json.c and ngx_guildlog_utf8.c.
  *
  * The query string of any endpoint: every argument is text that PostgreSQL
  * takes.

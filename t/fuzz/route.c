@@ -1,9 +1,8 @@
 
 /*
  * Links ngx_guildlog_route.c, ngx_guildlog_route_match.c,
- * ngx_guildlog_value.c, ngx_guildlog_stmt.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
- * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_value.c, ngx_guildlog_stmt.c, ngx_guildlog_json.c and
+ * ngx_guildlog_utf8.c.
  *
  * A path: its server has a valid id, and a path that has no route has none for
  * the methods in Allow either.

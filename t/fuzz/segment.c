@@ -1,12 +1,9 @@
 
 /*
- * Links ngx_guildlog_build.c, ngx_guildlog_build_write.c, ngx_guildlog_find.c,
- * ngx_guildlog_find_ids.c, ngx_guildlog_find_part.c,
- * ngx_guildlog_find_strings.c, ngx_guildlog_find_terms.c, ngx_guildlog_fold.c,
- * ngx_guildlog_fold_table.c, ngx_guildlog_json_parse.c,
- * ngx_guildlog_json_read.c, ngx_guildlog_json.c, ngx_guildlog_match.c,
- * ngx_guildlog_match_doc.c, ngx_guildlog_json_scan.c, ngx_guildlog_segment.c
- * and ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_build.c, ngx_guildlog_find.c,
+ * ngx_guildlog_find_strings.c, ngx_guildlog_fold.c, ngx_guildlog_fold_table.c,
+ * ngx_guildlog_json.c, ngx_guildlog_match.c, ngx_guildlog_segment.c and
+ * ngx_guildlog_utf8.c.
  *
  * Any document: a segment that is made of it answers as the document does.  Any
  * segment: a query of it ends, and never wants more than it has.

@@ -1,9 +1,8 @@
 
 /*
  * Links ngx_guildlog_verdict.c, ngx_guildlog_platform.c,
- * ngx_guildlog_client_response.c, ngx_guildlog_value.c,
- * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_client_response.c, ngx_guildlog_value.c, ngx_guildlog_json.c
+ * and ngx_guildlog_utf8.c.
  *
  * An answer of the platform to any call: a verdict has the fields it needs, and
  * ids and tokens in it may be sent back to the platform.

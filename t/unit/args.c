@@ -1,7 +1,6 @@
 
 /*
- * Links ngx_guildlog_value.c, ngx_guildlog_json.c, ngx_guildlog_json_parse.c,
- * ngx_guildlog_json_read.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_value.c, ngx_guildlog_json.c and ngx_guildlog_utf8.c.
  *
  * For any query string or body, a statement gets arguments of the type and
  * range in its table, or the caller gets an error that names the field and the

@@ -1,8 +1,7 @@
 
 /*
  * Links ngx_guildlog_change.c, ngx_guildlog_change_data.c,
- * ngx_guildlog_json.c, ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
- * ngx_guildlog_json_scan.c, ngx_guildlog_utf8.c and ngx_guildlog_value.c.
+ * ngx_guildlog_json.c, ngx_guildlog_utf8.c and ngx_guildlog_value.c.
  *
  * "Known keys are shown as people read them, in viewer, message and CSV alike.
  * An unknown key is shown by its name."

@@ -1,9 +1,8 @@
 
 /*
  * Links ngx_guildlog_change.c, ngx_guildlog_change_data.c, ngx_guildlog_csv.c,
- * ngx_guildlog_json.c, ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
- * ngx_guildlog_json_scan.c, ngx_guildlog_language.c,
- * ngx_guildlog_language_data.c, ngx_guildlog_utf8.c and ngx_guildlog_value.c.
+ * ngx_guildlog_json.c, ngx_guildlog_language.c, ngx_guildlog_language_data.c,
+ * ngx_guildlog_utf8.c and ngx_guildlog_value.c.
  *
  * "CSV columns in order … RFC 4180 with a header row, UTF-8, CRLF; a cell a
  * spreadsheet would run as a formula gets a leading apostrophe."

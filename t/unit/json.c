@@ -1,7 +1,6 @@
 
 /*
- * Links ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
- * ngx_guildlog_json.c, ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_json.c and ngx_guildlog_utf8.c.
  *
  * The error of a refused body names the field; what is written is JSON for any
  * strings.

@@ -1,9 +1,8 @@
 
 /*
- * Links ngx_guildlog_login_answer.c ngx_guildlog_login_cookie.c
- * ngx_guildlog_login_flow.c ngx_guildlog_seal.c ngx_guildlog_value.c
- * ngx_guildlog_utf8.c ngx_guildlog_json.c ngx_guildlog_json_parse.c
- * ngx_guildlog_json_read.c ngx_guildlog_json_scan.c.
+ * Links ngx_guildlog_login_answer.c, ngx_guildlog_login_cookie.c,
+ * ngx_guildlog_login_flow.c, ngx_guildlog_seal.c, ngx_guildlog_value.c,
+ * ngx_guildlog_utf8.c and ngx_guildlog_json.c.
  *
  * What a cookie holds comes back, under each of the keys, and nothing else
  * does; what the platform says makes a person, or none.

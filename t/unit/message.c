@@ -1,12 +1,10 @@
 
 /*
  * Links ngx_guildlog_change.c, ngx_guildlog_change_data.c,
- * ngx_guildlog_json.c, ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
- * ngx_guildlog_json_scan.c, ngx_guildlog_language.c,
- * ngx_guildlog_language_data.c, ngx_guildlog_message.c,
- * ngx_guildlog_message_body.c, ngx_guildlog_message_text.c,
- * ngx_guildlog_message_item.c, ngx_guildlog_message_parts.c,
- * ngx_guildlog_utf8.c and ngx_guildlog_value.c.
+ * ngx_guildlog_json.c, ngx_guildlog_language.c, ngx_guildlog_language_data.c,
+ * ngx_guildlog_message.c, ngx_guildlog_message_body.c,
+ * ngx_guildlog_message_text.c, ngx_guildlog_message_item.c,
+ * ngx_guildlog_message_parts.c, ngx_guildlog_utf8.c and ngx_guildlog_value.c.
  *
  * Whatever an entry holds, its message is one that the platform takes, and
  * nothing in it is rendered, mentions anybody or becomes a link that we did

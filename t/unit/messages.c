@@ -1,12 +1,10 @@
 
 /*
  * Links ngx_guildlog_change.c, ngx_guildlog_change_data.c,
- * ngx_guildlog_json.c, ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c,
- * ngx_guildlog_json_scan.c, ngx_guildlog_language.c,
- * ngx_guildlog_language_data.c, ngx_guildlog_message.c,
- * ngx_guildlog_message_body.c, ngx_guildlog_message_text.c,
- * ngx_guildlog_message_item.c, ngx_guildlog_message_parts.c,
- * ngx_guildlog_utf8.c and ngx_guildlog_value.c.
+ * ngx_guildlog_json.c, ngx_guildlog_language.c, ngx_guildlog_language_data.c,
+ * ngx_guildlog_message.c, ngx_guildlog_message_body.c,
+ * ngx_guildlog_message_text.c, ngx_guildlog_message_item.c,
+ * ngx_guildlog_message_parts.c, ngx_guildlog_utf8.c and ngx_guildlog_value.c.
  *
  * The message of each log type, with the fields that conf/log-types.tsv names,
  * is that of t/unit/messages.txt: in English, German and Japanese, as plain

@@ -1,11 +1,11 @@
 
 /*
- * Links ngx_guildlog_pack.c.
+ * Links ngx_guildlog_segment.c.
  *
  * Segments become two arguments: five numbers for each, and their bytes.
  */
 
-#include "search/ngx_guildlog_pack.h"
+#include "search/ngx_guildlog_segment.h"
 #include "tap.h"
 
 

@@ -1,13 +1,12 @@
 
 /*
- * Links ngx_guildlog_shelf.c and ngx_guildlog_cache.c.
+ * Links ngx_guildlog_cache.c.
  *
  * A page is found by its key until there is a newer one, no room, or it is old;
  * who has taken it reads what he took, whatever comes of it meanwhile.
  */
 
 #include "base/ngx_guildlog_cache.h"
-#include "base/ngx_guildlog_shelf.h"
 #include "tap.h"
 
 

@@ -1,9 +1,8 @@
 
 /*
  * Links ngx_guildlog_verdict.c, ngx_guildlog_platform.c,
- * ngx_guildlog_client_response.c, ngx_guildlog_value.c,
- * ngx_guildlog_json_parse.c, ngx_guildlog_json_read.c, ngx_guildlog_json.c,
- * ngx_guildlog_json_scan.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_client_response.c, ngx_guildlog_value.c, ngx_guildlog_json.c
+ * and ngx_guildlog_utf8.c.
  *
  * Whatever the platform, or something in front of it, answers has one
  * meaning.  Nothing is delivered without an id, nothing that may have been
