@@ -22,6 +22,20 @@
 #define DELIVERY_GAUGES_SHARE     50      /* of the time, one part */
 
 
+#define DELIVERY_LEASE_HEARTBEAT  5000    /* ms */
+#define DELIVERY_LEASE_HASTE      500     /* ms, for more shards */
+#define DELIVERY_LEASE_MS         30000   /* ms, as the schema has it */
+
+
+#define DELIVERY_FIND_POLL     200       /* ms */
+#define DELIVERY_FIND_SWEEP    30000     /* ms */
+#define DELIVERY_FIND_RESWEEP  5000      /* ms, after one failed */
+
+
+#define DELIVERY_SECRET_MISFIT  5000    /* ms, then it asks again */
+#define DELIVERY_SECRET_REMIND  60      /* s, between lines of the log */
+
+
 static void delivery_tick(ngx_event_t *ev);
 static void delivery_go(ngx_event_t *ev);
 static void delivery_go_one(ngx_guildlog_delivery_t *d);
@@ -33,6 +47,25 @@ static void delivery_gauges_set(ngx_guildlog_delivery_t *d, json_t *json,
     const char *name, ngx_guildlog_gauge_e gauge);
 static void delivery_gauges_clear(ngx_guildlog_delivery_t *d,
     ngx_guildlog_gauge_e from);
+static void delivery_lease(ngx_guildlog_delivery_t *d);
+static u_char *delivery_lease_giveaway(ngx_guildlog_delivery_t *d, u_char *p);
+static void delivery_lease_done(void *data, ngx_guildlog_db_result_t *result);
+static ngx_uint_t delivery_lease_hold(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_db_result_t *result);
+static void delivery_find(ngx_guildlog_delivery_t *d);
+static void delivery_find_place(ngx_guildlog_delivery_t *d, ngx_str_t *args,
+    u_char *numbers);
+static void delivery_find_done(void *data, ngx_guildlog_db_result_t *result);
+static ngx_uint_t delivery_find_halve(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_db_result_t *result);
+static void delivery_find_parked(void *data, ngx_guildlog_db_result_t *result);
+static void delivery_find_again(ngx_guildlog_delivery_t *d);
+static void delivery_find_page(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_db_result_t *result);
+static void delivery_secret(ngx_guildlog_delivery_t *d);
+static void delivery_secret_told(void *data, ngx_guildlog_db_result_t *result);
+static ngx_int_t delivery_secret_open(ngx_guildlog_delivery_t *d,
+    ngx_pool_t *pool, const ngx_str_t *told);
 
 
 ngx_guildlog_delivery_t *
@@ -174,10 +207,10 @@ delivery_tick(ngx_event_t *ev)
             || ngx_guildlog_delivery_due(d->lease_at)))
     {
         if (d->fits || ngx_exiting) {
-            ngx_guildlog_delivery_lease(d);
+            delivery_lease(d);
 
         } else {
-            ngx_guildlog_delivery_secret(d);
+            delivery_secret(d);
         }
     }
 
@@ -192,7 +225,7 @@ delivery_tick(ngx_event_t *ev)
                 || d->env.stats->shared->changes != d->woken
                 || ngx_guildlog_delivery_due(d->find_at)))
         {
-            ngx_guildlog_delivery_find(d);
+            delivery_find(d);
         }
 
         if (d->release == NULL && ngx_guildlog_delivery_due(d->release_at)) {
@@ -403,4 +436,551 @@ delivery_gauges_clear(ngx_guildlog_delivery_t *d, ngx_guildlog_gauge_e from)
     for (i = from; i < NGX_GUILDLOG_GAUGE_LAST; i++) {
         ngx_guildlog_stats_set(d->env.stats, i, 0);
     }
+}
+
+
+/*
+ * Leases: who has which shards, and until when.
+ */
+
+/* ngx_guildlog_delivery.c */
+
+static void
+delivery_lease(ngx_guildlog_delivery_t *d)
+{
+    u_char     give[4 * NGX_GUILDLOG_DELIVERY_SHARDS];
+    ngx_str_t  args[4];
+
+    args[0] = d->env.me;
+    args[1] = d->dead;
+    args[2].data = give;
+    args[2].len = delivery_lease_giveaway(d, give) - give;
+
+    d->leaves = ngx_exiting;
+
+    if (d->leaves) {
+        ngx_str_set(&args[3], "true");
+
+    } else {
+        ngx_str_set(&args[3], "false");
+    }
+
+    d->lease_asked = ngx_current_msec;
+    d->lease_at = ngx_current_msec + DELIVERY_LEASE_HEARTBEAT;
+
+    d->lease = ngx_guildlog_db_pool_submit(d->env.pool,
+                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_lease],
+                       args, delivery_lease_done, d);
+
+    if (d->lease == NULL && ngx_exiting) {
+        d->left = 1;
+    }
+}
+
+
+/*
+ * Gives away the shards beyond a fair share, or all of them, of those where
+ * nothing is under way.  They are not ours from now on, so that nothing gets
+ * under way meanwhile.  If a shard was not given away after all, the answer
+ * says that it is ours.
+ */
+
+static u_char *
+delivery_lease_giveaway(ngx_guildlog_delivery_t *d, u_char *p)
+{
+    ngx_uint_t  i, more, given;
+
+    more = ngx_exiting ? d->mine : d->mine - ngx_min(d->mine, d->share);
+    given = 0;
+
+    *p++ = '{';
+
+    for (i = 0; i < NGX_GUILDLOG_DELIVERY_SHARDS && given < more; i++) {
+
+        if (d->fences[i] == -1
+            || ngx_guildlog_delivery_lanes_busy(d, (ngx_int_t) i))
+        {
+            continue;
+        }
+
+        p = ngx_sprintf(p, given ? ",%ui" : "%ui", i);
+        given++;
+        d->mine--;
+        d->fences[i] = -1;
+    }
+
+    *p++ = '}';
+
+    if (given) {
+        ngx_guildlog_delivery_lanes_forget_lost(d);
+    }
+
+    return p;
+}
+
+
+/* if something is not committed when a lease ends, the next owner finds out
+   what became of it */
+
+static void
+delivery_lease_done(void *data, ngx_guildlog_db_result_t *result)
+{
+    ngx_guildlog_delivery_t *d = data;
+
+    ngx_uint_t  dead;
+
+    d->lease = NULL;
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
+        ngx_guildlog_delivery_park_log(&d->env, "leases", result);
+
+        if (ngx_exiting
+            && (!ngx_guildlog_delivery_lanes_busy(d, -1)
+                || ngx_guildlog_delivery_due(d->lease_until)))
+        {
+            d->left = 1;
+        }
+
+        d->lease_at = ngx_current_msec + DELIVERY_LEASE_HASTE;
+        return;
+    }
+
+    d->lease_until = d->lease_asked + DELIVERY_LEASE_MS;
+    d->leased = 1;
+
+    dead = delivery_lease_hold(d, result);
+
+    ngx_log_debug2(NGX_LOG_DEBUG_CORE, d->env.log, 0,
+                   "guildlog delivery: %ui shards of %ui", d->mine, d->share);
+
+    if (dead) {
+        d->lease_at = ngx_current_msec;
+
+    } else if (ngx_exiting || d->mine < d->share) {
+        d->lease_at = ngx_current_msec + DELIVERY_LEASE_HASTE;
+    }
+
+    if (d->leaves && d->mine == 0) {
+        d->left = 1;
+    }
+}
+
+
+/* 1: some owner is known to be dead.  An owner without a shard has a row too */
+
+static ngx_uint_t
+delivery_lease_hold(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_db_result_t *result)
+{
+    int64_t           fence;
+    ngx_str_t         owner, number, *dead;
+    ngx_uint_t        row, shard, gained, lost, found;
+
+    static u_char     buf[512];
+    static ngx_str_t  none = ngx_string("{}");
+
+    d->mine = 0;
+    gained = 0;
+    lost = 0;
+    found = 0;
+    dead = &d->dead;
+    *dead = none;
+
+    for (row = 0; row < result->rows; row++) {
+        number = ngx_guildlog_db_result_value(result, row, 0);
+        shard = ngx_guildlog_lane_row_number(result, row, 0)
+                % NGX_GUILDLOG_DELIVERY_SHARDS;
+        owner = ngx_guildlog_db_result_value(result, row, 1);
+        fence = -1;
+
+        if (ngx_guildlog_lane_row_true(result, row, 3)) {
+            fence = ngx_guildlog_lane_row_number(result, row, 2);
+            d->mine++;
+
+        } else if (owner.len && !found && owner.len < sizeof(buf) - 4
+                   && ngx_guildlog_owner_dead(&d->env.me, &owner))
+        {
+            dead->data = buf;
+            dead->len = ngx_sprintf(buf, "{\"%V\"}", &owner) - buf;
+            found = 1;
+        }
+
+        if (number.len == 0) {
+            continue;
+        }
+
+        gained |= fence != d->fences[shard] && fence != -1;
+        lost += fence != d->fences[shard] && d->fences[shard] != -1;
+        d->fences[shard] = fence;
+        d->share = ngx_guildlog_lane_row_number(result, row, 4);
+    }
+
+    ngx_guildlog_stats_count(d->env.stats, NGX_GUILDLOG_COUNT_LEASES_LOST,
+                             lost);
+    ngx_guildlog_delivery_lanes_forget_lost(d);
+
+    if (gained) {
+        d->find_at = ngx_current_msec;
+        d->sweep_at = ngx_current_msec;
+    }
+
+    return found;
+}
+
+
+/*
+ * Finds lanes that have something to do: those called for since the last find,
+ * and now and then, in a sweep, all of them.
+ */
+
+/* ngx_guildlog_delivery.c: finds lanes that have something to do */
+
+/* page by page; further lanes stay in the database while many are at hand */
+
+static void
+delivery_find(ngx_guildlog_delivery_t *d)
+{
+    u_char     numbers[2 * NGX_INT64_LEN], page[NGX_INT_T_LEN];
+    ngx_str_t  args[5];
+
+    if (d->after_lane == 0 && !d->halved) {
+        d->woken = d->env.stats->shared->changes;
+        d->find_at = ngx_current_msec + DELIVERY_FIND_POLL;
+        d->sweeps = ngx_guildlog_delivery_due(d->sweep_at);
+        d->missed = 0;
+        d->next_mark.len = 0;
+
+        if (d->sweeps) {
+            d->sweep_at = ngx_current_msec + DELIVERY_FIND_SWEEP;
+        }
+    }
+
+    delivery_find_place(d, args, numbers);
+
+    d->nended = 0;
+
+    args[4].data = page;
+    args[4].len = ngx_sprintf(page, "%ui", d->page) - page;
+
+    d->find = ngx_guildlog_db_pool_submit(d->env.pool,
+                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_find],
+                       args, delivery_find_done, d);
+
+    if (d->find == NULL) {
+        delivery_find_again(d);
+    }
+}
+
+
+/* sets the first four arguments: the page behind the last lane found;
+   numbers: room for two */
+
+static void
+delivery_find_place(ngx_guildlog_delivery_t *d, ngx_str_t *args,
+    u_char *numbers)
+{
+    args[0] = d->env.me;
+
+    if (d->sweeps || d->mark.len == 0) {
+        ngx_str_null(&args[1]);
+
+    } else {
+        args[1].data = d->mark.data;
+        args[1].len = d->mark.len;
+    }
+
+    args[2].data = numbers;
+    args[2].len = ngx_sprintf(numbers, "%L", d->after_guild) - numbers;
+    args[3].data = numbers + NGX_INT64_LEN;
+    args[3].len = ngx_sprintf(args[3].data, "%L", d->after_lane) - args[3].data;
+}
+
+
+static void
+delivery_find_done(void *data, ngx_guildlog_db_result_t *result)
+{
+    ngx_guildlog_delivery_t *d = data;
+
+    d->find = NULL;
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
+
+        if (!delivery_find_halve(d, result)) {
+            ngx_guildlog_delivery_park_log(&d->env, "lanes", result);
+            delivery_find_again(d);
+        }
+
+        return;
+    }
+
+    delivery_find_page(d, result);
+
+    ngx_log_debug2(NGX_LOG_DEBUG_CORE, d->env.log, 0,
+                   "guildlog delivery: found %ui rows, %ui lanes at hand",
+                   result->rows, d->nlanes);
+
+    d->halved = 0;
+    d->page = ngx_min(2 * d->page, NGX_GUILDLOG_DELIVERY_PAGE);
+
+    if (ngx_exiting) {
+        return;
+    }
+
+    if (d->after_lane) {
+        ngx_guildlog_delivery_queue_post(d);
+
+    } else if (!d->missed) {
+        d->mark = d->next_mark;
+    }
+
+    ngx_guildlog_delivery_step(d);
+}
+
+
+/* 1: finds the same again with a smaller page, or without the lane to blame */
+
+static ngx_uint_t
+delivery_find_halve(ngx_guildlog_delivery_t *d,
+    ngx_guildlog_db_result_t *result)
+{
+    u_char     numbers[2 * NGX_INT64_LEN];
+    ngx_str_t  args[5];
+
+    if (ngx_exiting || !ngx_guildlog_delivery_park_blames(result)) {
+        return 0;
+    }
+
+    d->halved = 1;
+
+    if (d->page > 1) {
+        d->page /= 2;
+        ngx_guildlog_delivery_queue_post(d);
+        return 1;
+    }
+
+    /* a page of one lane: the statement parks it, and tells which one it was */
+
+    delivery_find_place(d, args, numbers);
+    ngx_guildlog_delivery_park_cause(result, &args[4]);
+
+    d->find = ngx_guildlog_db_pool_submit(d->env.pool,
+                   &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_park_next],
+                   args, delivery_find_parked, d);
+
+    if (d->find == NULL) {
+        delivery_find_again(d);
+    }
+
+    return 1;
+}
+
+
+static void
+delivery_find_parked(void *data, ngx_guildlog_db_result_t *result)
+{
+    ngx_guildlog_delivery_t *d = data;
+
+    d->find = NULL;
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
+        ngx_guildlog_delivery_park_log(&d->env, "a lane to be parked", result);
+        delivery_find_again(d);
+        return;
+    }
+
+    if (!ngx_guildlog_delivery_park_done(&d->env, result)) {
+        delivery_find_again(d);
+    }
+}
+
+
+/*
+ * From the beginning.  A sweep does more than find lanes, and may fail of that
+ * again: lanes that are called for are found before the next sweep.
+ */
+
+static void
+delivery_find_again(ngx_guildlog_delivery_t *d)
+{
+    if (d->sweeps) {
+        d->sweep_at = ngx_current_msec + DELIVERY_FIND_RESWEEP;
+    }
+
+    d->halved = 0;
+    d->page = NGX_GUILDLOG_DELIVERY_PAGE;
+    d->after_guild = 0;
+    d->after_lane = 0;
+    d->find_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+}
+
+
+/*
+ * The first row is the mark.  Rows without a lane are entries that came to an
+ * end.  The others are lanes; a full page ends with the last one it read.
+ */
+
+static void
+delivery_find_page(ngx_guildlog_delivery_t *d, ngx_guildlog_db_result_t *result)
+{
+    int64_t     guild, lane, n;
+    ngx_str_t   state;
+    ngx_uint_t  row, lanes;
+
+    guild = 0;
+    lane = 0;
+    lanes = 0;
+
+    state = ngx_guildlog_db_result_value(result, 0, NGX_GUILDLOG_FOUND_STATE);
+
+    if (d->after_lane == 0 && state.len <= NGX_GUILDLOG_DELIVERY_MARK) {
+        d->next_mark.len = state.len;
+        ngx_memcpy(d->next_mark.data, state.data, state.len);
+    }
+
+    for (row = 1; row < result->rows; row++) {
+        state = ngx_guildlog_db_result_value(result, row,
+                                             NGX_GUILDLOG_FOUND_STATE);
+        lane = ngx_guildlog_lane_row_number(result, row,
+                                            NGX_GUILDLOG_FOUND_LANE);
+
+        if (lane == 0) {
+            n = ngx_guildlog_lane_row_number(result, row,
+                                             NGX_GUILDLOG_FOUND_HEAD);
+            ngx_guildlog_traffic_entries(d->env.traffic, &state, n);
+            continue;
+        }
+
+        guild = ngx_guildlog_lane_row_number(result, row,
+                                             NGX_GUILDLOG_FOUND_GUILD);
+        lanes++;
+
+        if (state.len && !ngx_exiting) {
+            ngx_guildlog_delivery_lanes_meet(d, result, row);
+        }
+    }
+
+    if (lanes < d->page) {
+        guild = 0;
+        lane = 0;
+    }
+
+    d->after_guild = guild;
+    d->after_lane = lane;
+}
+
+
+/*
+ * Does the secret fit?  The database keeps a mark that was sealed with the
+ * secret of the webhooks.  A machine that cannot open the mark could deliver
+ * nothing of its shards, so it leases none.
+ */
+
+/* ngx_guildlog_delivery.c: asks whether the secret fits, before the
+   first lease */
+
+static void
+delivery_secret(ngx_guildlog_delivery_t *d)
+{
+    ngx_str_t    mark, sealed;
+    ngx_pool_t  *pool;
+
+    ngx_str_set(&mark, "guildlog");
+
+    d->lease_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
+
+    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, d->env.log);
+    if (pool == NULL) {
+        return;
+    }
+
+    if (ngx_guildlog_seal(pool, d->env.conf->key, &mark, &mark, &sealed)
+        == NGX_OK)
+    {
+        d->lease = ngx_guildlog_db_pool_submit(d->env.pool,
+                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_secret],
+                      &sealed, delivery_secret_told, d);
+    }
+
+    ngx_destroy_pool(pool);
+}
+
+
+static void
+delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
+{
+    ngx_guildlog_delivery_t *d = data;
+
+    ngx_int_t    rc;
+    ngx_str_t    told;
+    ngx_pool_t  *pool;
+
+    d->lease = NULL;
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
+        ngx_guildlog_delivery_park_log(&d->env, "leases", result);
+        return;
+    }
+
+    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, d->env.log);
+    if (pool == NULL) {
+        return;
+    }
+
+    told = ngx_guildlog_db_result_value(result, 0, 1);
+    rc = delivery_secret_open(d, pool, &told);
+
+    ngx_destroy_pool(pool);
+
+    if (rc == NGX_ERROR) {
+        return;
+    }
+
+    d->fits = rc == NGX_OK;
+
+    ngx_guildlog_stats_set(d->env.stats, NGX_GUILDLOG_GAUGE_MISFIT, !d->fits);
+
+    if (d->fits) {
+        d->lease_at = ngx_current_msec;
+        return;
+    }
+
+    d->lease_at = ngx_current_msec + DELIVERY_SECRET_MISFIT;
+
+    if (ngx_time() < d->remind_at) {
+        return;
+    }
+
+    d->remind_at = ngx_time() + DELIVERY_SECRET_REMIND;
+
+    ngx_log_error(NGX_LOG_ERR, d->env.log, 0,
+                  "the secret of \"guildlog_delivery\" is not the one that "
+                  "the stored webhooks were sealed with: this machine "
+                  "delivers nothing");
+}
+
+
+/* told: the owner of the mark, a blank, the mark.  Returns as
+   ngx_guildlog_seal_open() */
+
+static ngx_int_t
+delivery_secret_open(ngx_guildlog_delivery_t *d, ngx_pool_t *pool,
+    const ngx_str_t *told)
+{
+    u_char     *blank, *last;
+    ngx_str_t   owner, sealed, plain;
+
+    last = told->data + told->len;
+    blank = ngx_strlchr(told->data, last, ' ');
+
+    if (blank == NULL) {
+        return NGX_DECLINED;
+    }
+
+    owner.data = told->data;
+    owner.len = blank - told->data;
+    sealed.data = blank + 1;
+    sealed.len = last - sealed.data;
+
+    return ngx_guildlog_seal_open(pool, d->env.conf->key, &owner, &sealed,
+                                  &plain);
 }

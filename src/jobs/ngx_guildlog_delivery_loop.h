@@ -1,8 +1,8 @@
 
 /*
  * Between the files of the loop: the leases, the lanes, their steps and their
- * turns.  Of the files of a lane only ngx_guildlog_lane_memory.c and
- * ngx_guildlog_lane_tell.c include this.
+ * turns.  Of the files of a lane only ngx_guildlog_lane.c and
+ * ngx_guildlog_lane_call.c include this.
  */
 
 #ifndef _NGX_GUILDLOG_DELIVERY_LOOP_H_INCLUDED_
@@ -123,8 +123,6 @@ struct ngx_guildlog_delivery_s {
 };
 
 
-/* ngx_guildlog_delivery_queue.c */
-
 void ngx_guildlog_delivery_queue_init(ngx_guildlog_delivery_t *d,
     ngx_event_handler_pt tick, ngx_event_handler_pt go);
 
@@ -139,17 +137,10 @@ void ngx_guildlog_delivery_queue_resume(ngx_guildlog_lane_t *lane);
 /* a server is next, if it has lanes that wait, and may send */
 void ngx_guildlog_delivery_queue_line_up(ngx_guildlog_delivery_t *d,
     ngx_guildlog_guild_t *guild);
-/* the lane's permit has ended */
-void ngx_guildlog_delivery_queue_sent(ngx_guildlog_lane_t *lane);
 /* memory was reserved for entries: they are here */
 void ngx_guildlog_delivery_queue_settle(ngx_guildlog_lane_t *lane);
 /* frees the server, unless somebody has a use for it */
 void ngx_guildlog_delivery_queue_let_guild(ngx_guildlog_guild_t *guild);
-
-
-/* ngx_guildlog_delivery_find.c: finds lanes that have something to do */
-
-void ngx_guildlog_delivery_find(ngx_guildlog_delivery_t *d);
 
 
 /* ngx_guildlog_delivery_lanes.c: the lanes at hand */
@@ -167,18 +158,7 @@ ngx_uint_t ngx_guildlog_delivery_lanes_busy(ngx_guildlog_delivery_t *d,
 void ngx_guildlog_delivery_lanes_free(ngx_guildlog_delivery_t *d);
 
 
-/* ngx_guildlog_delivery_lease.c */
-
-void ngx_guildlog_delivery_lease(ngx_guildlog_delivery_t *d);
-
-
-/* ngx_guildlog_delivery_secret.c: asks whether the secret fits, before the
-   first lease */
-
-void ngx_guildlog_delivery_secret(ngx_guildlog_delivery_t *d);
-
-
-/* ngx_guildlog_delivery_park.c: what the database refused */
+/* ngx_guildlog_delivery_step.c: what the database refused */
 
 /* 1: it was refused because of a row, and would be refused again */
 ngx_uint_t ngx_guildlog_delivery_park_blames(ngx_guildlog_db_result_t *result);
@@ -194,7 +174,7 @@ void ngx_guildlog_delivery_park_log(const ngx_guildlog_lane_env_t *env,
 
 
 /*
- * ngx_guildlog_delivery_refused.c: the database counts what the platform
+ * ngx_guildlog_delivery_step.c: the database counts what the platform
  * refused to a server.  Until it has, and while the server has to rest, none
  * of its lanes sends.
  */
@@ -212,7 +192,7 @@ void ngx_guildlog_delivery_refused_put_off(ngx_guildlog_guild_t *guild);
 void ngx_guildlog_delivery_step(ngx_guildlog_delivery_t *d);
 
 
-/* ngx_guildlog_delivery_turn.c: gives permits, first to questions of requests,
+/* ngx_guildlog_delivery_lanes.c: gives permits, first to questions of requests,
    which have a share, then to lanes that wait */
 
 void ngx_guildlog_delivery_turn_quota(ngx_guildlog_delivery_t *d);

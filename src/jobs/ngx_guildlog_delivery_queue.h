@@ -56,10 +56,6 @@ void ngx_guildlog_delivery_queue_give_back(ngx_guildlog_lane_t *lane);
 /* the lane goes; if its step is under way, after that */
 void ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane);
 
-/* 1: the lane, as it was called for then, went while the find was under way */
-ngx_uint_t ngx_guildlog_delivery_queue_has_ended(ngx_guildlog_delivery_t *d,
-    ngx_str_t *guild, ngx_str_t *id, ngx_str_t *since);
-
 /* lanes are looked for in so many ms; sweep: all, also those that were found
    before */
 void ngx_guildlog_delivery_queue_find(ngx_guildlog_lane_t *lane,
@@ -69,7 +65,7 @@ void ngx_guildlog_delivery_queue_find(ngx_guildlog_lane_t *lane,
 ngx_uint_t ngx_guildlog_delivery_queue_room(ngx_guildlog_delivery_t *delivery);
 
 
-/* ngx_guildlog_delivery_turn.c: who sends next */
+/* ngx_guildlog_delivery_lanes.c: who sends next */
 
 /* a permit without waiting, if nobody waits; 1: the lane has it */
 ngx_uint_t ngx_guildlog_delivery_turn_take(ngx_guildlog_lane_t *lane);

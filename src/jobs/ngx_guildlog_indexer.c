@@ -8,12 +8,46 @@
  */
 
 #include "jobs/ngx_guildlog_indexer.h"
-#include "jobs/ngx_guildlog_indexer_job.h"
 
 
 #define INDEXER_MOMENT  250      /* us; then others have a turn */
 #define INDEXER_BURST   20000    /* us of work, then a pause */
 #define INDEXER_RETRY   5000     /* ms, the database refused */
+
+
+typedef struct {
+    ngx_log_t                     *log;
+
+    ngx_pool_t                    *pool;       /* NULL: there is no job */
+    ngx_str_t                      what;       /* "run", "back" or "day" */
+    ngx_str_t                      guild;
+    ngx_str_t                      bot;
+    ngx_str_t                      erased;     /* how often entries went */
+    ngx_str_t                      low;        /* ids, from this one on */
+    ngx_str_t                      high;       /* below this one */
+    ngx_str_t                      since;      /* arrivals, behind this one */
+    ngx_str_t                      until;      /* up to this one */
+    ngx_str_t                      keys;       /* segments of the day so far */
+    ngx_str_t                      parts;      /* segments of the day that are
+                                                  stored: {1,2} */
+
+    ngx_pool_t                    *page;       /* NULL: there is none */
+    ngx_guildlog_db_result_t       docs;
+    ngx_uint_t                     row;        /* the next one */
+    ngx_str_t                      at;         /* where the next page begins */
+
+    ngx_guildlog_build_t          *build;
+    ngx_guildlog_pack_t           *pack;       /* NULL: not written yet */
+    ngx_uint_t                     added;      /* documents */
+    ngx_str_t                      done;       /* the last one added */
+
+    unsigned                       run:1;      /* goes by arrival, upwards;
+                                                  others by id, downwards */
+    unsigned                       day:1;      /* may be stored in parts */
+    unsigned                       hurry:1;    /* it is overdue */
+    unsigned                       last:1;     /* no page follows */
+    unsigned                       ended:1;    /* all documents are added */
+} ngx_guildlog_indexer_job_t;
 
 
 /* in the order in which they run; DOCS and ADD take turns */
@@ -51,6 +85,22 @@ struct ngx_guildlog_indexer_s {
 };
 
 
+#define INDEXER_JOB_PAGE  "1048576"    /* bytes of documents */
+#define INDEXER_JOB_POOL  1024
+
+#define INDEXER_JOB_COLUMNS                                                   \
+    (sizeof(indexer_job_columns) / sizeof(indexer_job_columns[0]))
+
+
+/* the columns of search_docs */
+
+typedef enum {
+    INDEXER_JOB_ID = 0,
+    INDEXER_JOB_ARRIVAL,
+    INDEXER_JOB_DOC
+} indexer_job_doc_e;
+
+
 static void indexer_turn(ngx_event_t *ev);
 static void indexer_ask_job(ngx_guildlog_indexer_t *indexer);
 static void indexer_job_done(void *data, ngx_guildlog_db_result_t *result);
@@ -73,6 +123,25 @@ static void indexer_answered(ngx_guildlog_indexer_t *indexer,
 static ngx_uint_t indexer_late(ngx_guildlog_indexer_t *indexer);
 static void indexer_go(ngx_guildlog_indexer_t *indexer, indexer_state_e state);
 static void indexer_end(ngx_guildlog_indexer_t *indexer, ngx_msec_t wait);
+static ngx_int_t indexer_job_begin(ngx_guildlog_indexer_job_t *job,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t indexer_job_build(ngx_guildlog_indexer_job_t *job);
+static void indexer_job_docs(const ngx_guildlog_indexer_job_t *job,
+    ngx_str_t *args);
+static ngx_int_t indexer_job_page(ngx_guildlog_indexer_job_t *job,
+    ngx_guildlog_db_result_t *result);
+static ngx_str_t indexer_job_value(ngx_guildlog_indexer_job_t *job,
+    indexer_job_doc_e column);
+static ngx_int_t indexer_job_add(ngx_guildlog_indexer_job_t *job);
+static ngx_int_t indexer_job_write( ngx_guildlog_indexer_job_t *job);
+static void indexer_job_put(const ngx_guildlog_indexer_job_t *job,
+    ngx_str_t *args);
+static ngx_int_t indexer_job_stored(ngx_guildlog_indexer_job_t *job,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t indexer_job_part(ngx_guildlog_indexer_job_t *job,
+    const ngx_str_t *made);
+static void indexer_job_end(ngx_guildlog_indexer_job_t *job);
+static void indexer_job_clear(ngx_guildlog_indexer_job_t *job);
 
 
 static const indexer_state_t  indexer_states[] = {
@@ -91,6 +160,21 @@ static const indexer_state_t  indexer_states[] = {
 
 static const char *const  indexer_excused[] = {
     "25", "53", "57", "58", NULL
+};
+
+
+/* the columns of search_job */
+
+static const size_t  indexer_job_columns[] = {
+    offsetof(ngx_guildlog_indexer_job_t, what),
+    offsetof(ngx_guildlog_indexer_job_t, guild),
+    offsetof(ngx_guildlog_indexer_job_t, bot),
+    offsetof(ngx_guildlog_indexer_job_t, erased),
+    offsetof(ngx_guildlog_indexer_job_t, low),
+    offsetof(ngx_guildlog_indexer_job_t, high),
+    offsetof(ngx_guildlog_indexer_job_t, since),
+    offsetof(ngx_guildlog_indexer_job_t, until),
+    offsetof(ngx_guildlog_indexer_job_t, keys)
 };
 
 
@@ -133,7 +217,7 @@ ngx_guildlog_indexer_destroy(ngx_guildlog_indexer_t *indexer)
         indexer->query = NULL;
     }
 
-    ngx_guildlog_indexer_job_end(&indexer->job);
+    indexer_job_end(&indexer->job);
 }
 
 
@@ -204,7 +288,7 @@ indexer_job_done(void *data, ngx_guildlog_db_result_t *result)
     }
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS
-        || ngx_guildlog_indexer_job_begin(&indexer->job, result) != NGX_OK)
+        || indexer_job_begin(&indexer->job, result) != NGX_OK)
     {
         indexer_end(indexer, INDEXER_RETRY);
         return;
@@ -219,7 +303,7 @@ indexer_ask_docs(ngx_guildlog_indexer_t *indexer)
 {
     ngx_str_t  args[NGX_GUILDLOG_INDEXER_JOB_DOCS];
 
-    ngx_guildlog_indexer_job_docs(&indexer->job, args);
+    indexer_job_docs(&indexer->job, args);
 
     indexer_ask(indexer, ngx_guildlog_stmt_search_docs, args,
                 indexer_docs_done);
@@ -238,7 +322,7 @@ indexer_docs_done(void *data, ngx_guildlog_db_result_t *result)
         return;
     }
 
-    if (ngx_guildlog_indexer_job_page(&indexer->job, result) != NGX_OK) {
+    if (indexer_job_page(&indexer->job, result) != NGX_OK) {
         indexer_end(indexer, INDEXER_RETRY);
         return;
     }
@@ -253,7 +337,7 @@ indexer_add(ngx_guildlog_indexer_t *indexer)
     ngx_int_t  rc;
 
     do {
-        rc = ngx_guildlog_indexer_job_add(&indexer->job);
+        rc = indexer_job_add(&indexer->job);
     } while (rc == NGX_AGAIN && !indexer_late(indexer));
 
     switch (rc) {
@@ -282,7 +366,7 @@ indexer_write(ngx_guildlog_indexer_t *indexer)
     ngx_int_t  rc;
 
     do {
-        rc = ngx_guildlog_indexer_job_write(&indexer->job);
+        rc = indexer_job_write(&indexer->job);
     } while (rc == NGX_AGAIN && !indexer_late(indexer));
 
     switch (rc) {
@@ -306,7 +390,7 @@ indexer_put(ngx_guildlog_indexer_t *indexer)
 {
     ngx_str_t  args[NGX_GUILDLOG_INDEXER_JOB_PUT];
 
-    ngx_guildlog_indexer_job_put(&indexer->job, args);
+    indexer_job_put(&indexer->job, args);
 
     indexer_ask(indexer, ngx_guildlog_stmt_search_put, args, indexer_put_done);
 }
@@ -326,7 +410,7 @@ indexer_put_done(void *data, ngx_guildlog_db_result_t *result)
         return;
     }
 
-    switch (ngx_guildlog_indexer_job_stored(&indexer->job, result)) {
+    switch (indexer_job_stored(&indexer->job, result)) {
 
     case NGX_AGAIN:
         indexer_go(indexer, INDEXER_ADD);
@@ -482,7 +566,7 @@ indexer_go(ngx_guildlog_indexer_t *indexer, indexer_state_e state)
 static void
 indexer_end(ngx_guildlog_indexer_t *indexer, ngx_msec_t wait)
 {
-    ngx_guildlog_indexer_job_end(&indexer->job);
+    indexer_job_end(&indexer->job);
 
     if (wait == 0) {
         indexer_go(indexer, INDEXER_JOB);
@@ -494,4 +578,327 @@ indexer_end(ngx_guildlog_indexer_t *indexer, ngx_msec_t wait)
     indexer->event.cancelable = 1;
 
     ngx_add_timer(&indexer->event, wait);
+}
+
+
+/*
+ * A job of the index of searches.  It has one page of documents and one builder
+ * at a time, however large it is.
+ */
+
+/* takes a row of search_job; NGX_ERROR: no memory */
+
+static ngx_int_t
+indexer_job_begin(ngx_guildlog_indexer_job_t *job,
+    ngx_guildlog_db_result_t *result)
+{
+    ngx_str_t   value, *to;
+    ngx_uint_t  i;
+
+    job->pool = ngx_create_pool(INDEXER_JOB_POOL, job->log);
+    if (job->pool == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < INDEXER_JOB_COLUMNS; i++) {
+        to = (ngx_str_t *) ((u_char *) job + indexer_job_columns[i]);
+        value = ngx_guildlog_db_result_value(result, 0, i);
+
+        ngx_str_null(to);
+
+        if (value.data == NULL) {
+            continue;
+        }
+
+        to->len = value.len;
+        to->data = ngx_pstrdup(job->pool, &value);
+
+        if (to->data == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
+    value = ngx_guildlog_db_result_value(result, 0, INDEXER_JOB_COLUMNS);
+
+    job->hurry = value.len && value.data[0] == 't';
+    job->run = job->what.len && job->what.data[0] == 'r';
+    job->day = job->what.len && job->what.data[0] == 'd';
+
+    job->at = job->run ? job->since : job->high;
+    ngx_str_set(&job->parts, "{}");
+
+    return indexer_job_build(job);
+}
+
+
+/* a builder without documents */
+
+static ngx_int_t
+indexer_job_build(ngx_guildlog_indexer_job_t *job)
+{
+    indexer_job_clear(job);
+
+    job->added = 0;
+    job->build = ngx_guildlog_build_create(job->log);
+
+    return job->build ? NGX_OK : NGX_ERROR;
+}
+
+
+/* what the next page is asked for by */
+
+static void
+indexer_job_docs(const ngx_guildlog_indexer_job_t *job, ngx_str_t *args)
+{
+    args[0] = job->guild;
+    args[1] = job->bot;
+    args[2].data = (u_char *) (job->run ? "t" : "f");
+    args[2].len = 1;
+    args[3] = job->low;
+    args[4] = job->high;
+    args[5] = job->since;
+    args[6] = job->until;
+    args[7] = job->at;
+    ngx_str_set(&args[8], INDEXER_JOB_PAGE);
+}
+
+
+/* takes the result of search_docs; NGX_ERROR: no memory */
+
+/* the id of the last row tells where the next page begins; null: nowhere */
+
+static ngx_int_t
+indexer_job_page(ngx_guildlog_indexer_job_t *job,
+    ngx_guildlog_db_result_t *result)
+{
+    if (job->page) {
+        ngx_destroy_pool(job->page);
+    }
+
+    job->page = ngx_create_pool(INDEXER_JOB_POOL, job->log);
+
+    if (job->page == NULL
+        || ngx_guildlog_db_result_keep(result, job->page) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    job->docs = *result;
+    job->docs.rows--;
+    job->row = 0;
+
+    job->at = ngx_guildlog_db_result_value(result, job->docs.rows,
+                                           INDEXER_JOB_ID);
+    job->last = (job->at.data == NULL);
+
+    return NGX_OK;
+}
+
+
+static ngx_str_t
+indexer_job_value(ngx_guildlog_indexer_job_t *job, indexer_job_doc_e column)
+{
+    return ngx_guildlog_db_result_value(&job->docs, job->row, column);
+}
+
+
+/*
+ * The next document; one that cannot be read is left out.  NGX_AGAIN: another
+ * one is at hand.  NGX_OK: another page is needed.  NGX_DONE: these are to be
+ * written.  NGX_ERROR: no memory.
+ */
+
+static ngx_int_t
+indexer_job_add(ngx_guildlog_indexer_job_t *job)
+{
+    ngx_int_t  rc;
+    ngx_str_t  id, doc;
+
+    if (job->row < job->docs.rows) {
+        doc = indexer_job_value(job, INDEXER_JOB_DOC);
+
+        rc = ngx_guildlog_build_add(job->build, &doc);
+
+        if (rc == NGX_ERROR) {
+            return NGX_ERROR;
+        }
+
+        /* it never should be: what was recorded is JSON */
+
+        if (rc == NGX_DECLINED) {
+            id = indexer_job_value(job, INDEXER_JOB_ID);
+
+            ngx_log_error(NGX_LOG_ERR, job->log, 0,
+                          "entry %V of server %V cannot be read, and is not "
+                          "found by searches", &id, &job->guild);
+        }
+
+        job->done = indexer_job_value(job, job->run ? INDEXER_JOB_ARRIVAL
+                                                    : INDEXER_JOB_ID);
+        job->row++;
+        job->added++;
+    }
+
+    job->ended = job->last && job->row >= job->docs.rows;
+
+    if (job->ended || job->build->full
+        || job->added == NGX_GUILDLOG_SEGMENT_ENTRIES)
+    {
+        return NGX_DONE;
+    }
+
+    return job->row < job->docs.rows ? NGX_AGAIN : NGX_OK;
+}
+
+
+/* NGX_AGAIN: call it again.  NGX_OK: it may be stored.  NGX_ERROR: no memory */
+
+static ngx_int_t
+indexer_job_write(ngx_guildlog_indexer_job_t *job)
+{
+    ngx_int_t  rc;
+
+    if (job->pack) {
+        return ngx_guildlog_pack_piece(job->pack);
+    }
+
+    rc = ngx_guildlog_build_write(job->build);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    job->pack = ngx_guildlog_pack_create(job->build->segments, job->log);
+
+    return job->pack ? NGX_AGAIN : NGX_ERROR;
+}
+
+
+/* what is stored */
+
+/*
+ * A run tells up to which arrival all is indexed from then on, a back part down
+ * to which id.
+ */
+
+static void
+indexer_job_put(const ngx_guildlog_indexer_job_t *job, ngx_str_t *args)
+{
+    args[0] = job->guild;
+    args[1] = job->bot;
+    args[2] = job->what;
+    args[3] = job->erased;
+    args[4] = job->run ? job->since : job->high;
+    args[5] = !job->ended ? job->done : job->run ? job->until : job->low;
+    args[6] = job->keys;
+    args[7] = job->parts;
+    args[8] = job->pack->shape;
+    args[9] = job->pack->blob;
+
+    if (job->day && !job->ended) {
+        ngx_str_set(&args[2], "part");
+        ngx_str_set(&args[6], "{}");
+        ngx_str_set(&args[7], "{}");
+    }
+}
+
+
+/*
+ * After search_put.  NGX_OK: the job is done.  NGX_DECLINED: somebody else was
+ * first, or entries went meanwhile, and nothing is stored.  NGX_AGAIN: a part
+ * of a day is stored, which counts as soon as the last one is.  NGX_ERROR: no
+ * memory.
+ */
+
+static ngx_int_t
+indexer_job_stored(ngx_guildlog_indexer_job_t *job,
+    ngx_guildlog_db_result_t *result)
+{
+    ngx_int_t  status;
+    ngx_str_t  made;
+
+    status = ngx_guildlog_db_result_number(result, 0, 0);
+    made = ngx_guildlog_db_result_value(result, 0, 1);
+
+    ngx_log_debug3(NGX_LOG_DEBUG_CORE, job->log, 0,
+                   "guildlog index: %ui entries, %ui segments, status %i",
+                   job->added, job->pack->n, status);
+
+    if (status != 200) {
+        return NGX_DECLINED;
+    }
+
+    if (job->ended || !job->day) {
+        return NGX_OK;
+    }
+
+    if (indexer_job_part(job, &made) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return indexer_job_build(job) == NGX_OK ? NGX_AGAIN : NGX_ERROR;
+}
+
+
+/* {1,2} and {3} make {1,2,3} */
+
+static ngx_int_t
+indexer_job_part(ngx_guildlog_indexer_job_t *job, const ngx_str_t *made)
+{
+    u_char  *p, *data;
+
+    data = ngx_pnalloc(job->pool, job->parts.len + made->len);
+    if (data == NULL || made->len == 0) {
+        return NGX_ERROR;
+    }
+
+    p = ngx_cpymem(data, job->parts.data, job->parts.len - 1);
+
+    if (job->parts.len > 2) {
+        *p++ = ',';
+    }
+
+    p = ngx_cpymem(p, made->data + 1, made->len - 1);
+
+    job->parts.data = data;
+    job->parts.len = p - data;
+
+    return NGX_OK;
+}
+
+
+/* lets go of all it has, whatever was done of it */
+
+static void
+indexer_job_end(ngx_guildlog_indexer_job_t *job)
+{
+    ngx_log_t  *log;
+
+    indexer_job_clear(job);
+
+    if (job->page) {
+        ngx_destroy_pool(job->page);
+    }
+
+    if (job->pool) {
+        ngx_destroy_pool(job->pool);
+    }
+
+    log = job->log;
+    ngx_memzero(job, sizeof(ngx_guildlog_indexer_job_t));
+    job->log = log;
+}
+
+
+static void
+indexer_job_clear(ngx_guildlog_indexer_job_t *job)
+{
+    if (job->pack) {
+        ngx_guildlog_pack_destroy(job->pack);
+        job->pack = NULL;
+    }
+
+    if (job->build) {
+        ngx_guildlog_build_destroy(job->build);
+        job->build = NULL;
+    }
 }

@@ -9,6 +9,7 @@
 
 
 #include "db/ngx_guildlog_db_pool.h"
+#include "search/ngx_guildlog_build.h"
 
 
 typedef struct ngx_guildlog_indexer_s  ngx_guildlog_indexer_t;
@@ -26,6 +27,10 @@ ngx_guildlog_indexer_t *ngx_guildlog_indexer_create(ngx_cycle_t *cycle,
     ngx_guildlog_db_pool_t *pool);
 
 void ngx_guildlog_indexer_destroy(ngx_guildlog_indexer_t *indexer);
+
+
+#define NGX_GUILDLOG_INDEXER_JOB_DOCS  9     /* arguments of search_docs */
+#define NGX_GUILDLOG_INDEXER_JOB_PUT   10    /* and of search_put */
 
 
 #endif /* _NGX_GUILDLOG_INDEXER_H_INCLUDED_ */

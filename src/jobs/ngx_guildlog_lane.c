@@ -6,9 +6,15 @@
  */
 
 #include "jobs/ngx_guildlog_delivery_queue.h"
+#include "jobs/ngx_guildlog_lane.h"
+#include "jobs/ngx_guildlog_delivery_loop.h"
 
 
 #define LANE_SHORT     1000     /* ms */
+
+
+#define LANE_OUTCOME_SLOW      60000    /* ms, after a shared limit */
+#define LANE_OUTCOME_PACE      2000     /* ms, meanwhile */
 
 
 static void lane_go(ngx_guildlog_lane_t *lane);
@@ -26,6 +32,30 @@ static void lane_rest(ngx_guildlog_lane_t *lane);
 static void lane_leave(ngx_guildlog_lane_t *lane);
 static void lane_count(ngx_guildlog_lane_t *lane);
 static uint64_t lane_entry_id(const ngx_guildlog_lane_entry_t *entry);
+static void lane_outcome_posted(void *data,
+    ngx_guildlog_client_response_t *answer);
+static void lane_outcome_pace(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict);
+static void lane_outcome_of(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict, ngx_guildlog_client_response_t *answer);
+static void lane_outcome_isolate(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict);
+static void lane_outcome_reject(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_verdict_t *verdict);
+static void lane_outcome_follow(ngx_guildlog_lane_t *lane);
+static void lane_outcome_end(ngx_guildlog_lane_t *lane);
+static ngx_msec_t lane_outcome_wait(ngx_guildlog_lane_t *lane);
+static ngx_int_t lane_row_read(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
+static void lane_row_ids(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
+static ngx_int_t lane_row_copy(ngx_pool_t *pool, ngx_str_t *to,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_uint_t column);
+static void lane_memory_drop(ngx_guildlog_lane_t *lane, ngx_uint_t n);
+static void lane_memory_shed(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_lane_entry_t *entry);
+static void lane_memory_spend(ngx_guildlog_lane_t *lane);
+static void lane_memory_hold(ngx_guildlog_lane_t *lane, ssize_t bytes);
 
 
 /* in firing order, by ngx_guildlog_lane_state_e */
@@ -89,7 +119,7 @@ ngx_guildlog_lane_create(ngx_guildlog_delivery_t *delivery,
     lane->pool = pool;
     lane->work.peek = -1;
 
-    rc = ngx_guildlog_lane_row_read(lane, result, row);
+    rc = lane_row_read(lane, result, row);
 
     if (rc != NGX_OK) {
         ngx_guildlog_lane_memory_free(lane);
@@ -106,7 +136,7 @@ void
 ngx_guildlog_lane_start(ngx_guildlog_lane_t *lane)
 {
     ngx_guildlog_delivery_queue_sleep(lane,
-                                      ngx_guildlog_lane_outcome_wait(lane),
+                                      lane_outcome_wait(lane),
                                       NGX_GUILDLOG_STATE_START);
 }
 
@@ -277,7 +307,7 @@ lane_keep(ngx_guildlog_lane_t *lane, const ngx_guildlog_message_body_t *body)
 
     for (i = 0; i < lane->packed; i++) {
         lane->ids[i] = lane_entry_id(&lane->entries[i]);
-        ngx_guildlog_lane_memory_shed(lane, &lane->entries[i]);
+        lane_memory_shed(lane, &lane->entries[i]);
     }
 
     lane->nids = lane->packed;
@@ -324,14 +354,14 @@ lane_post(ngx_guildlog_lane_t *lane)
     if ((ngx_msec_int_t) (late - ngx_current_msec) > 0) {
         rc = ngx_guildlog_lane_call(lane, NGX_GUILDLOG_CALL_EXECUTE,
                                     &lane->webhook, &lane->token,
-                                    ngx_guildlog_lane_outcome_posted);
+                                    lane_outcome_posted);
 
     } else {
         rc = NGX_DECLINED;
         ngx_guildlog_delivery_queue_give_back(lane);
     }
 
-    ngx_guildlog_lane_memory_spend(lane);
+    lane_memory_spend(lane);
 
     if (rc != NGX_OK) {
         ngx_guildlog_lane_outcome_refused(lane, LANE_SHORT);
@@ -347,7 +377,7 @@ lane_next(ngx_guildlog_lane_t *lane)
 {
     if (lane_build(lane) != NGX_OK) {
         ngx_guildlog_delivery_queue_give_back(lane);
-        ngx_guildlog_lane_outcome_end(lane);
+        lane_outcome_end(lane);
         return;
     }
 
@@ -360,7 +390,7 @@ lane_rest(ngx_guildlog_lane_t *lane)
 {
     ngx_msec_t  wait;
 
-    wait = ngx_guildlog_lane_outcome_wait(lane);
+    wait = lane_outcome_wait(lane);
 
     if (wait) {
         ngx_guildlog_delivery_queue_sleep(lane, wait,
@@ -482,4 +512,620 @@ lane_entry_id(const ngx_guildlog_lane_entry_t *entry)
     }
 
     return ngx_guildlog_lane_row_id(&id);
+}
+
+
+/*
+ * What the platform answers to a message, and what becomes of the message.
+ */
+
+/* ngx_guildlog_lane.c: what becomes of its message */
+
+static void
+lane_outcome_posted(void *data, ngx_guildlog_client_response_t *answer)
+{
+    ngx_guildlog_lane_t *lane = data;
+
+    ngx_guildlog_verdict_t  verdict;
+
+    ngx_guildlog_lane_call_judge(lane, answer, NGX_GUILDLOG_CALL_EXECUTE,
+                                 &verdict);
+
+    if (verdict.class != NGX_GUILDLOG_VERDICT_DONE) {
+        ngx_log_error(NGX_LOG_INFO, lane->env->log, 0,
+                      "lane %V of server %V: %s, HTTP %ui, code %ui%s%s",
+                      &lane->id, &lane->guild, verdict.reason,
+                      answer->status, verdict.code,
+                      answer->cause ? ", " : "",
+                      answer->cause ? answer->cause : "");
+    }
+
+    lane_outcome_pace(lane, &verdict);
+    lane_outcome_of(lane, &verdict, answer);
+}
+
+
+static void
+lane_outcome_pace(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)
+{
+    ngx_msec_t  wait;
+
+    wait = 0;
+
+    if (verdict->class == NGX_GUILDLOG_VERDICT_LIMITED
+        && verdict->scope == NGX_GUILDLOG_SCOPE_SHARED)
+    {
+        lane->slow = 1;
+        lane->slow_to = ngx_current_msec + verdict->retry_after_ms
+                        + LANE_OUTCOME_SLOW;
+    }
+
+    if (lane->slow
+        && (ngx_msec_int_t) (lane->slow_to - ngx_current_msec) <= 0)
+    {
+        lane->slow = 0;
+    }
+
+    if (lane->slow) {
+        wait = LANE_OUTCOME_PACE;
+    }
+
+    if (verdict->remaining == 0 && verdict->reset_after_ms > 0) {
+        wait = ngx_max(wait, (ngx_msec_t) verdict->reset_after_ms
+                             + NGX_GUILDLOG_LANE_MARGIN);
+    }
+
+    if (wait) {
+        lane->waits = 1;
+        lane->not_before = ngx_current_msec + wait;
+        lane->work.wait_ms = wait;
+    }
+}
+
+
+static void
+lane_outcome_of(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict,
+    ngx_guildlog_client_response_t *answer)
+{
+    ngx_msec_t  wait;
+    ngx_uint_t  attempts;
+
+    switch (verdict->class) {
+
+    case NGX_GUILDLOG_VERDICT_DONE:
+        lane->last = ngx_guildlog_lane_row_id(&verdict->message_id);
+        ngx_guildlog_lane_outcome_decide(lane, lane->upto,
+                                         NGX_GUILDLOG_LANE_DELIVERED);
+        return;
+
+    case NGX_GUILDLOG_VERDICT_DOUBT:
+        lane->took = answer->time_ms;
+        ngx_guildlog_delivery_queue_run(lane, NGX_GUILDLOG_STATE_DOUBT);
+        return;
+
+    case NGX_GUILDLOG_VERDICT_LIMITED:
+        ngx_guildlog_lane_outcome_refused(lane, verdict->retry_after_ms);
+        return;
+
+    case NGX_GUILDLOG_VERDICT_POISON:
+    case NGX_GUILDLOG_VERDICT_CONTENT:
+    case NGX_GUILDLOG_VERDICT_SHRINK:
+        lane_outcome_isolate(lane, verdict);
+        return;
+
+    case NGX_GUILDLOG_VERDICT_WEBHOOK_GONE:
+        ngx_guildlog_lane_tell_lost(lane);
+        return;
+
+    case NGX_GUILDLOG_VERDICT_CHANNEL_GONE:
+        ngx_guildlog_lane_tell_broken(lane, "channel_gone");
+        return;
+
+    case NGX_GUILDLOG_VERDICT_FORBIDDEN:
+        ngx_guildlog_lane_tell_waits(lane, verdict->reason, "forbidden",
+                                     NGX_GUILDLOG_LANE_MINUTE);
+        return;
+
+    default:
+        /* while nobody answers, ngx_guildlog_pace.c lets few requests pass */
+
+        attempts = answer->outcome == NGX_GUILDLOG_CLIENT_ANSWERED
+                   ? lane->attempts : 1;
+        wait = ngx_guildlog_lane_call_backoff(attempts);
+        ngx_guildlog_lane_outcome_refused(lane, wait);
+    }
+}
+
+
+/* one entry is refused for what it is, and its neighbours are not */
+
+static void
+lane_outcome_isolate(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)
+{
+    if (lane->packed == 1 || verdict->embed == 0) {
+        lane_outcome_reject(lane, verdict);
+        return;
+    }
+
+    lane->limit = lane->packed / 2;
+    lane->limit_to = lane->upto;
+
+    if (verdict->embed > 0 && (ngx_uint_t) verdict->embed < lane->packed) {
+        lane->limit = verdict->embed;
+    }
+
+    lane->work.changes = 1;
+    lane->work.refused = 1;
+    ngx_guildlog_delivery_queue_step(lane, NGX_GUILDLOG_STATE_LINE_UP);
+}
+
+
+static void
+lane_outcome_reject(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)
+{
+    ngx_log_error(NGX_LOG_WARN, lane->env->log, 0,
+                  "lane %V of server %V: an entry was refused: %s, code %ui",
+                  &lane->id, &lane->guild, verdict->reason, verdict->code);
+
+    lane->work.refused = 1;
+    lane->work.reason = "rejected";
+
+    ngx_guildlog_lane_outcome_decide(lane, lane->entries[0].seq,
+                                     NGX_GUILDLOG_LANE_NOT_DELIVERED);
+}
+
+
+void
+ngx_guildlog_lane_outcome_decide(ngx_guildlog_lane_t *lane, int64_t to,
+    ngx_uint_t status)
+{
+    ngx_uint_t  n;
+
+    lane->work.changes = 1;
+    lane->work.done_to = to;
+    lane->work.status = status;
+
+    for (n = 0; n < lane->n && lane->entries[n].seq <= to; n++) { /* void */ }
+
+    lane_memory_drop(lane, n);
+
+    /* entries whose documents went into a message are read anew */
+
+    if (lane->n && lane->entries[0].message.doc.data == NULL) {
+        lane_memory_drop(lane, lane->n);
+    }
+
+    lane_outcome_follow(lane);
+}
+
+
+/*
+ * The next intent is committed with the outcome, if it may be sent at once.  If
+ * no entry is at hand for it, the permit is kept for what may have come
+ * meanwhile.
+ */
+
+static void
+lane_outcome_follow(ngx_guildlog_lane_t *lane)
+{
+    if (lane_outcome_wait(lane) || !lane->verified
+        || !(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED
+             || ngx_guildlog_delivery_turn_take(lane)))
+    {
+        ngx_guildlog_delivery_queue_give_back(lane);
+        lane_outcome_end(lane);
+        return;
+    }
+
+    if (lane->n && !lane->entries[0].expired) {
+        ngx_guildlog_delivery_queue_go_on(lane, NGX_GUILDLOG_STATE_NEXT);
+        return;
+    }
+
+    lane_outcome_end(lane);
+}
+
+
+/* without a next intent */
+
+static void
+lane_outcome_end(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_lane_memory_empty(lane);
+
+    lane->work.peek = lane->work.done_to;
+
+    if (lane->permit == NGX_GUILDLOG_PERMIT_GRANTED) {
+        ngx_guildlog_delivery_queue_step(lane, NGX_GUILDLOG_STATE_LOOKED);
+        return;
+    }
+
+    lane->work.bare = 1;
+
+    ngx_guildlog_delivery_queue_step(lane, NGX_GUILDLOG_STATE_REST);
+}
+
+
+void
+ngx_guildlog_lane_outcome_refused(ngx_guildlog_lane_t *lane, ngx_msec_t wait)
+{
+    lane->work.changes = 1;
+    lane->work.refused = 1;
+    lane->work.wait_ms = ngx_max(wait, lane->work.wait_ms);
+
+    lane->waits = 1;
+    lane->not_before = ngx_current_msec + lane->work.wait_ms;
+
+    ngx_guildlog_delivery_queue_step(lane, NGX_GUILDLOG_STATE_REST);
+}
+
+
+/* ms until it may send; 0: at once */
+
+static ngx_msec_t
+lane_outcome_wait(ngx_guildlog_lane_t *lane)
+{
+    ngx_msec_int_t  wait;
+
+    wait = (ngx_msec_int_t) (lane->not_before - ngx_current_msec);
+
+    lane->waits = lane->waits && wait > 0;
+
+    return lane->waits ? wait : 0;
+}
+
+
+/*
+ * Reads rows of the database: a lane as it was found, and entries.
+ */
+
+/* ngx_guildlog_lane.c: reads rows */
+
+static ngx_int_t
+lane_row_read(ngx_guildlog_lane_t *lane, ngx_guildlog_db_result_t *result,
+    ngx_uint_t row)
+{
+    ngx_int_t                            rc;
+    ngx_str_t                            sealed, state, age;
+    ngx_uint_t                           i;
+
+    struct {
+        ngx_str_t  *to;
+        ngx_uint_t  column;
+
+    } texts[] = {
+        { &lane->guild, NGX_GUILDLOG_FOUND_GUILD },
+        { &lane->id, NGX_GUILDLOG_FOUND_LANE },
+        { &lane->channel, NGX_GUILDLOG_FOUND_CHANNEL },
+        { &lane->webhook, NGX_GUILDLOG_FOUND_WEBHOOK },
+        { &lane->since, NGX_GUILDLOG_FOUND_SINCE },
+        { &sealed, NGX_GUILDLOG_FOUND_SECRET }
+    };
+
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+
+        if (lane_row_copy(lane->pool, texts[i].to, result, row, texts[i].column)
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    state = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FOUND_STATE);
+    age = ngx_guildlog_db_result_value(result, row,
+                                       NGX_GUILDLOG_FOUND_ATTEMPT_MS);
+
+    lane_row_ids(lane, result, row);
+
+    lane->key = ngx_guildlog_lane_row_id(&lane->id);
+    lane->registering = state.data[0] == 'r';
+    lane->lone = state.data[0] == 'd';
+    lane->taken = 1;
+
+#define lane_row_found(name)                                                   \
+    ngx_guildlog_lane_row_number(result, row, NGX_GUILDLOG_FOUND_##name)
+
+    lane->shard = lane_row_found(SHARD);
+    lane->fence = lane_row_found(FENCE);
+    lane->bot = ngx_min(lane_row_found(BOT), NGX_GUILDLOG_BOTS - 1);
+    lane->head = lane_row_found(HEAD);
+    lane->upto = lane_row_found(UPTO);
+    lane->step = lane_row_found(STEP);
+    lane->attempts = lane_row_found(ATTEMPTS);
+    lane->attempt_ms = ngx_guildlog_clock_wall_ms()
+                       - lane_row_found(ATTEMPT_MS);
+    lane->attempt_at = ngx_current_msec - lane_row_found(ATTEMPT_MS);
+    lane->last = lane_row_found(MESSAGE);
+    lane->verified = ngx_guildlog_lane_row_true(result, row,
+                                                NGX_GUILDLOG_FOUND_VERIFIED);
+    lane->waits = lane_row_found(WAIT_MS) != 0;
+    lane->not_before = ngx_current_msec + lane_row_found(WAIT_MS);
+
+    /* somebody asked for a webhook, and nobody knows of an answer */
+
+    if (lane->webhook.len == 0 && age.len) {
+        lane->asked = 1;
+        lane->sure_at = lane->attempt_at + NGX_GUILDLOG_LANE_ANSWER
+                        + NGX_GUILDLOG_LANE_BEGIN;
+    }
+
+#undef lane_row_found
+
+    if (sealed.len == 0) {
+        return NGX_OK;
+    }
+
+    rc = ngx_guildlog_seal_open(lane->pool, lane->env->conf->key, &lane->id,
+                                &sealed, &lane->token);
+
+    /* it will get another webhook, so the secret of this one is not needed */
+
+    if (rc == NGX_DECLINED && lane->registering) {
+        return NGX_OK;
+    }
+
+    if (rc == NGX_DECLINED) {
+        ngx_log_error(NGX_LOG_ERR, lane->env->log, 0,
+                      "the webhook of lane %V of server %V was sealed with "
+                      "another secret than that of \"guildlog_delivery\"",
+                      &lane->id, &lane->guild);
+    }
+
+    return rc;
+}
+
+
+/* with commas between them */
+
+static void
+lane_row_ids(ngx_guildlog_lane_t *lane, ngx_guildlog_db_result_t *result,
+    ngx_uint_t row)
+{
+    u_char     *p, *last;
+    ngx_str_t   value, id;
+
+    value = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FOUND_IDS);
+    last = value.data + value.len;
+
+    for (p = value.data;
+         p < last && lane->nids < NGX_GUILDLOG_LANE_ENTRIES;
+         p = id.data + id.len + 1)
+    {
+        id.data = p;
+        p = ngx_strlchr(p, last, ',');
+        id.len = (p ? p : last) - id.data;
+
+        lane->ids[lane->nids++] = ngx_guildlog_lane_row_id(&id);
+    }
+}
+
+
+static ngx_int_t
+lane_row_copy(ngx_pool_t *pool, ngx_str_t *to, ngx_guildlog_db_result_t *result,
+    ngx_uint_t row, ngx_uint_t column)
+{
+    ngx_str_t  value;
+
+    value = ngx_guildlog_db_result_value(result, row, column);
+
+    to->len = value.len;
+    to->data = NULL;
+
+    if (value.len == 0) {
+        return NGX_OK;
+    }
+
+    to->data = ngx_pstrdup(pool, &value);
+
+    return to->data ? NGX_OK : NGX_ERROR;
+}
+
+
+void
+ngx_guildlog_lane_row_entry(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
+{
+    ngx_str_t                    doc, color;
+    ngx_guildlog_lane_entry_t   *entry;
+
+    if (lane->n == NGX_GUILDLOG_LANE_ENTRIES || lane->starved) {
+        return;
+    }
+
+    if (lane->entries == NULL) {
+        lane->entries = ngx_alloc(NGX_GUILDLOG_LANE_ENTRIES
+                                  * sizeof(ngx_guildlog_lane_entry_t),
+                                  lane->env->log);
+        if (lane->entries == NULL) {
+            lane->starved = 1;
+            return;
+        }
+    }
+
+    entry = &lane->entries[lane->n];
+    ngx_memzero(entry, sizeof(ngx_guildlog_lane_entry_t));
+
+    doc = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_ROW_DOC);
+    color = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_ROW_COLOR);
+
+    entry->message.doc.data = ngx_alloc(doc.len, lane->env->log);
+    if (entry->message.doc.data == NULL) {
+        lane->starved = 1;
+        return;
+    }
+
+    ngx_memcpy(entry->message.doc.data, doc.data, doc.len);
+    entry->message.doc.len = doc.len;
+    lane_memory_hold(lane, doc.len);
+
+#define lane_row_value(name)                                                  \
+    ngx_guildlog_lane_row_number(result, row, NGX_GUILDLOG_ROW_##name)
+
+    entry->seq = lane_row_value(SEQ);
+    entry->expired = ngx_guildlog_lane_row_true(result, row,
+                                                NGX_GUILDLOG_ROW_EXPIRED);
+
+    entry->message.conf.style = &lane->env->conf->style;
+    entry->message.conf.guild = lane->guild;
+    entry->message.conf.pro = (lane->bot == NGX_GUILDLOG_BOT_PRO);
+    entry->message.conf.format = lane_row_value(FORMAT);
+    entry->message.conf.color = color.data[0] == '-'
+                                ? -1 : ngx_atoi(color.data, color.len);
+    entry->message.conf.buttons = lane_row_value(BUTTONS);
+    entry->message.conf.locale = lane_row_value(LOCALE);
+    entry->message.conf.spoilers =
+        ngx_guildlog_lane_row_true(result, row, NGX_GUILDLOG_ROW_SPOILERS);
+
+#undef lane_row_value
+
+    lane->n++;
+}
+
+
+int64_t
+ngx_guildlog_lane_row_number(ngx_guildlog_db_result_t *result, ngx_uint_t row,
+    ngx_uint_t column)
+{
+    ngx_str_t  value;
+
+    value = ngx_guildlog_db_result_value(result, row, column);
+
+    return (int64_t) ngx_guildlog_lane_row_id(&value);
+}
+
+
+ngx_uint_t
+ngx_guildlog_lane_row_true(ngx_guildlog_db_result_t *result, ngx_uint_t row,
+    ngx_uint_t column)
+{
+    ngx_str_t  value;
+
+    value = ngx_guildlog_db_result_value(result, row, column);
+
+    return value.len && value.data[0] == 't';
+}
+
+
+uint64_t
+ngx_guildlog_lane_row_id(const ngx_str_t *digits)
+{
+    size_t    i;
+    uint64_t  n;
+
+    n = 0;
+
+    for (i = 0; i < digits->len; i++) {
+        n = n * 10 + (digits->data[i] - '0');
+    }
+
+    return n;
+}
+
+
+/*
+ * The memory of a lane: its entries and message, which the loop counts, and
+ * what is freed with it.
+ */
+
+void
+ngx_guildlog_lane_memory_free(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_event_stop(&lane->timer);
+
+    if (lane->exchange) {
+        ngx_guildlog_client_cancel(lane->exchange);
+    }
+
+    if (lane->query) {
+        ngx_guildlog_db_pool_detach(lane->query);
+    }
+
+    ngx_guildlog_lane_memory_empty(lane);
+
+    ngx_destroy_pool(lane->pool);
+}
+
+
+/* the first n entries are done with */
+
+static void
+lane_memory_drop(ngx_guildlog_lane_t *lane, ngx_uint_t n)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < n; i++) {
+        lane_memory_shed(lane, &lane->entries[i]);
+    }
+
+    lane->n -= n;
+
+    if (lane->n) {
+        ngx_memmove(lane->entries, &lane->entries[n],
+                    lane->n * sizeof(ngx_guildlog_lane_entry_t));
+
+    } else if (lane->entries) {
+        ngx_free(lane->entries);
+        lane->entries = NULL;
+    }
+}
+
+
+/* an entry is in the message: its document goes */
+
+static void
+lane_memory_shed(ngx_guildlog_lane_t *lane, ngx_guildlog_lane_entry_t *entry)
+{
+    if (entry->message.doc.data) {
+        lane_memory_hold(lane, -(ssize_t) entry->message.doc.len);
+        ngx_free(entry->message.doc.data);
+        entry->message.doc.data = NULL;
+    }
+}
+
+
+/* the message was sent, or will not be */
+
+static void
+lane_memory_spend(ngx_guildlog_lane_t *lane)
+{
+    if (lane->body.data) {
+        ngx_free(lane->body.data);
+        lane->body.data = NULL;
+    }
+}
+
+
+void
+ngx_guildlog_lane_memory_empty(ngx_guildlog_lane_t *lane)
+{
+    lane_memory_drop(lane, lane->n);
+    lane_memory_spend(lane);
+
+    if (lane->work_pool) {
+        ngx_destroy_pool(lane->work_pool);
+        lane->work_pool = NULL;
+    }
+}
+
+
+ngx_int_t
+ngx_guildlog_lane_memory_renew(ngx_guildlog_lane_t *lane)
+{
+    if (lane->work_pool) {
+        ngx_destroy_pool(lane->work_pool);
+    }
+
+    lane->work_pool = ngx_create_pool(4096, lane->env->log);
+
+    return lane->work_pool ? NGX_OK : NGX_ERROR;
+}
+
+
+/* so many bytes more, or less, of entries at hand */
+
+static void
+lane_memory_hold(ngx_guildlog_lane_t *lane, ssize_t bytes)
+{
+    lane->bytes += bytes;
+    lane->delivery->bytes += bytes;
 }

@@ -291,7 +291,6 @@ typedef enum {
 } ngx_guildlog_found_e;
 
 
-
 /* ngx_guildlog_lane.c: what the loop does with a lane */
 
 extern const ngx_guildlog_lane_state_t  ngx_guildlog_lane_states[];
@@ -311,20 +310,12 @@ void ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
     ngx_guildlog_lane_result_e result);
 
 
-/* ngx_guildlog_lane_outcome.c: what becomes of its message */
-
-void ngx_guildlog_lane_outcome_posted(void *data,
-    ngx_guildlog_client_response_t *answer);
 /* all entries up to that place get that status, for work.reason */
 void ngx_guildlog_lane_outcome_decide(ngx_guildlog_lane_t *lane, int64_t to,
     ngx_uint_t status);
 /* nothing of it was applied: it is sent again, after so many ms */
 void ngx_guildlog_lane_outcome_refused(ngx_guildlog_lane_t *lane,
     ngx_msec_t wait);
-/* without a next intent */
-void ngx_guildlog_lane_outcome_end(ngx_guildlog_lane_t *lane);
-/* ms until it may send; 0: at once */
-ngx_msec_t ngx_guildlog_lane_outcome_wait(ngx_guildlog_lane_t *lane);
 
 
 /* ngx_guildlog_lane_doubt.c: was its message applied?  The channel tells */
@@ -345,7 +336,7 @@ void ngx_guildlog_lane_webhook_close(ngx_guildlog_lane_t *lane);
 void ngx_guildlog_lane_webhook_delete(ngx_guildlog_lane_t *lane);
 
 
-/* ngx_guildlog_lane_verify.c: is its channel the server's? */
+/* ngx_guildlog_lane_call.c: is its channel the server's? */
 
 /* asks; if it is, the lane goes on with that state */
 void ngx_guildlog_lane_verify(ngx_guildlog_lane_t *lane,
@@ -389,7 +380,7 @@ ngx_msec_t ngx_guildlog_lane_call_backoff(ngx_uint_t attempts);
 
 
 /*
- * ngx_guildlog_lane_tell.c: what it tells the database, apart from its steps.
+ * ngx_guildlog_lane_call.c: what it tells the database, apart from its steps.
  * If it is lost meanwhile it is gone.
  */
 
@@ -428,10 +419,6 @@ void ngx_guildlog_lane_tell_park(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result);
 
 
-/* ngx_guildlog_lane_row.c: reads rows */
-
-ngx_int_t ngx_guildlog_lane_row_read(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 /* one more entry.  Without memory the lane is starved: the entries behind it
    wait for the next step */
 void ngx_guildlog_lane_row_entry(ngx_guildlog_lane_t *lane,
@@ -444,23 +431,14 @@ ngx_uint_t ngx_guildlog_lane_row_true(ngx_guildlog_db_result_t *result,
 uint64_t ngx_guildlog_lane_row_id(const ngx_str_t *digits);
 
 
-/* ngx_guildlog_lane_memory.c: what it has at hand */
+/* ngx_guildlog_lane.c: what it has at hand */
 
 /* nothing of the lane stays, what is under way is dropped */
 void ngx_guildlog_lane_memory_free(ngx_guildlog_lane_t *lane);
 /* nothing stays at hand of what is to be sent */
 void ngx_guildlog_lane_memory_empty(ngx_guildlog_lane_t *lane);
-/* the first n entries are done with */
-void ngx_guildlog_lane_memory_drop(ngx_guildlog_lane_t *lane, ngx_uint_t n);
-/* an entry is in the message: its document goes */
-void ngx_guildlog_lane_memory_shed(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_lane_entry_t *entry);
-/* the message was sent, or will not be */
-void ngx_guildlog_lane_memory_spend(ngx_guildlog_lane_t *lane);
 /* a fresh pool for one piece of work; NGX_ERROR: out of memory */
 ngx_int_t ngx_guildlog_lane_memory_renew(ngx_guildlog_lane_t *lane);
-/* so many bytes more, or less, of entries at hand */
-void ngx_guildlog_lane_memory_hold(ngx_guildlog_lane_t *lane, ssize_t bytes);
 
 
 #endif /* _NGX_GUILDLOG_LANE_H_INCLUDED_ */
