@@ -129,10 +129,4 @@ extern ngx_module_t                ngx_http_guildlog_module;
 extern ngx_http_guildlog_worker_t  ngx_http_guildlog_worker;
 
 
-/* ngx_http_guildlog_worker.c: at the start and the end of a process */
-
-ngx_int_t ngx_http_guildlog_worker_init(ngx_cycle_t *cycle);
-void ngx_http_guildlog_worker_exit(ngx_cycle_t *cycle);
-
-
 #endif /* _NGX_HTTP_GUILDLOG_H_INCLUDED_ */

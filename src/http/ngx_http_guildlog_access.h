@@ -26,8 +26,6 @@ ngx_int_t ngx_http_guildlog_access_authenticate(ngx_http_request_t *r,
 void ngx_http_guildlog_access_count(ngx_http_guildlog_ctx_t *ctx);
 
 
-/* ngx_http_guildlog_limit.c */
-
 /*
  * Charges the token, or the client's address where there is none, once a
  * request for the same limit, and sets the rate headers.  NGX_OK; NGX_BUSY:

@@ -3,11 +3,66 @@
  * guildlog_key, guildlog_auth, and what the directives share.
  */
 
+#if (NGX_HTTP_SSL)
+#include <ngx_http_ssl_module.h>
+#endif
 #include "http/ngx_http_guildlog_conf.h"
+#include "http/ngx_http_guildlog_request.h"
+#include "shm/ngx_guildlog_limit.h"
+
+
+typedef struct {
+    ngx_http_core_loc_conf_t       *clcf;
+    ngx_http_core_srv_conf_t       *cscf;
+    ngx_uint_t                      open;
+} conf_operator_t;
+
+
+/* a rule of ngx_http_access_module, whose types are private */
+
+typedef struct {
+    in_addr_t                       mask;
+    in_addr_t                       addr;
+    ngx_uint_t                      deny;
+} conf_operator_rule_t;
 
 
 static char *conf_set(ngx_conf_t *cf,
     const ngx_http_guildlog_conf_param_t *param, void *conf, ngx_str_t *value);
+static ngx_shm_zone_t *conf_limit_add_zone(ngx_conf_t *cf, ngx_str_t *name,
+    size_t size);
+static char *conf_limit_key(ngx_conf_t *cf, void *field, ngx_str_t *value);
+static char *conf_limit_init(ngx_conf_t *cf,
+    ngx_http_guildlog_limit_conf_t *limit);
+static ngx_http_guildlog_limit_conf_t *conf_limit_create(ngx_conf_t *cf);
+static ngx_int_t conf_operator_add(ngx_conf_t *cf, ngx_uint_t open);
+static ngx_int_t conf_operator_check_address(ngx_conf_t *cf,
+    conf_operator_t *operator, ngx_http_conf_addr_t *addr);
+static ngx_uint_t conf_operator_serves_address(ngx_http_conf_addr_t *addr,
+    ngx_http_core_srv_conf_t *cscf);
+static ngx_uint_t conf_operator_has_fence(ngx_conf_t *cf,
+    conf_operator_t *operator);
+static ngx_uint_t conf_operator_denies(ngx_array_t *rules);
+static void *conf_operator_said(ngx_conf_t *cf, const char *module,
+    ngx_http_core_loc_conf_t *clcf);
+#if (NGX_HAVE_UNIX_DOMAIN)
+static void conf_operator_clear(ngx_conf_t *cf, struct sockaddr *sockaddr);
+#endif
+
+
+static const ngx_http_guildlog_conf_param_t  conf_limit_params[] = {
+    { "zone", offsetof(ngx_http_guildlog_limit_conf_t, zone_name),
+      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
+    { "key", offsetof(ngx_http_guildlog_limit_conf_t, key),
+      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_limit_key },
+    { "requests", offsetof(ngx_http_guildlog_limit_conf_t, requests),
+      NGX_HTTP_GUILDLOG_CONF_NUMBER, 1, 1000000000, NULL },
+    { "window", offsetof(ngx_http_guildlog_limit_conf_t, window),
+      NGX_HTTP_GUILDLOG_CONF_TIME, 1, NGX_MAX_INT_T_VALUE, NULL },
+    { "dry_run", offsetof(ngx_http_guildlog_limit_conf_t, dry_run),
+      NGX_HTTP_GUILDLOG_CONF_WORD, 0, 0, NULL },
+    { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
+};
 
 
 char *
@@ -259,4 +314,665 @@ conf_set(ngx_conf_t *cf, const ngx_http_guildlog_conf_param_t *param,
     *(ngx_uint_t *) field = n;
 
     return NGX_CONF_OK;
+}
+
+
+/*
+ * guildlog_api, guildlog_operator, guildlog_status: what a location serves.
+ */
+
+char *
+ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_guildlog_loc_conf_t *glcf = conf;
+
+    ngx_str_t                 *args;
+    ngx_uint_t                 i;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    if (glcf->serves) {
+        return glcf->plane == (ngx_guildlog_plane_e) cmd->offset
+               ? "is duplicate"
+               : "must not share a location with the other plane: "
+                 "the operator's is never exposed";
+    }
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (clcf->handler) {
+        return "stands in a location that has another handler";
+    }
+
+    args = cf->args->elts;
+
+    for (i = 1; i < cf->args->nelts; i++) {
+        if (ngx_http_guildlog_conf_is(&args[i], "database",
+                                      &glcf->database_name))
+        {
+            continue;
+        }
+
+        if (!glcf->open && cmd->offset == NGX_GUILDLOG_OPERATOR
+            && ngx_strcmp(args[i].data, "open") == 0)
+        {
+            glcf->open = 1;
+            continue;
+        }
+
+        if (glcf->prefix.data || args[i].data[0] != '/') {
+            return ngx_http_guildlog_conf_invalid(cf, &args[i]);
+        }
+
+        glcf->prefix = args[i];
+    }
+
+    glcf->serves = 1;
+    glcf->plane = (ngx_guildlog_plane_e) cmd->offset;
+
+    clcf->handler = ngx_http_guildlog_request_handler;
+
+    ngx_http_guildlog_conf_used(cf);
+
+    return NGX_CONF_OK;
+}
+
+
+char *
+ngx_http_guildlog_conf_plane_status(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_core_loc_conf_t  *clcf;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (clcf->handler) {
+        return clcf->handler == ngx_http_guildlog_status_handler
+               ? "is duplicate"
+               : "stands in a location that has another handler";
+    }
+
+    clcf->handler = ngx_http_guildlog_status_handler;
+
+    ngx_http_guildlog_conf_used(cf);
+
+    return NGX_CONF_OK;
+}
+
+
+char *
+ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
+    ngx_http_guildlog_loc_conf_t *conf)
+{
+    const char                *name;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    name = conf->plane == NGX_GUILDLOG_API ? "guildlog_api"
+                                           : "guildlog_operator";
+
+    conf->database = ngx_http_guildlog_conf_database_find(cf,
+                                                          &conf->database_name);
+    if (conf->database == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (conf->keys == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%s\" needs a \"guildlog_key\"", name);
+        return NGX_CONF_ERROR;
+    }
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (clcf->handler != ngx_http_guildlog_request_handler) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "location \"%V\" has another handler beside "
+                           "\"%s\"", &clcf->name, name);
+        return NGX_CONF_ERROR;
+    }
+
+    if (conf->prefix.data == NULL) {
+
+        if (ngx_http_guildlog_conf_plane_is_pattern(clcf)) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "location \"%V\" does not tell the prefix of "
+                               "its paths, \"%s\" needs it",
+                               &clcf->name, name);
+            return NGX_CONF_ERROR;
+        }
+
+        conf->prefix = clcf->name;
+    }
+
+    while (conf->prefix.len && conf->prefix.data[conf->prefix.len - 1] == '/') {
+        conf->prefix.len--;
+    }
+
+    /*
+     * nginx would refuse a long body with a page of its own, before the token
+     * is verified.  guildlog_max_body is checked after that.
+     */
+
+    clcf->client_max_body_size = 0;
+
+    if (conf->plane == NGX_GUILDLOG_OPERATOR
+        && conf_operator_add(cf, conf->open) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+ngx_uint_t
+ngx_http_guildlog_conf_plane_is_pattern(ngx_http_core_loc_conf_t *clcf)
+{
+#if (NGX_PCRE)
+    if (clcf->regex) {
+        return 1;
+    }
+#endif
+
+    return clcf->name.len == 0 || clcf->name.data[0] != '/';
+}
+
+
+/*
+ * guildlog_limit and guildlog_limit_zone.
+ */
+
+char *
+ngx_http_guildlog_conf_limit_zone(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    u_char     *p;
+    ssize_t     size;
+    ngx_str_t  *args, name, s;
+
+    args = cf->args->elts;
+    name = args[1];
+
+    p = (u_char *) ngx_strchr(name.data, ':');
+
+    if (p == NULL || p == name.data) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid zone \"%V\", must be name:size", &name);
+        return NGX_CONF_ERROR;
+    }
+
+    s.data = p + 1;
+    s.len = name.data + name.len - s.data;
+    name.len = p - name.data;
+
+    size = ngx_parse_size(&s);
+
+    if (size == NGX_ERROR || size < (ssize_t) (8 * ngx_pagesize)) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid or too small zone size \"%V\"", &s);
+        return NGX_CONF_ERROR;
+    }
+
+    return conf_limit_add_zone(cf, &name, size) ? NGX_CONF_OK
+                                                : NGX_CONF_ERROR;
+}
+
+
+static ngx_shm_zone_t *
+conf_limit_add_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size)
+{
+    ngx_str_t                       prefixed;
+    ngx_shm_zone_t                 *zone;
+    ngx_http_guildlog_main_conf_t  *gmcf;
+
+    prefixed.len = sizeof("guildlog_limit_") - 1 + name->len;
+    prefixed.data = ngx_pnalloc(cf->pool, prefixed.len);
+
+    if (prefixed.data == NULL) {
+        return NULL;
+    }
+
+    ngx_sprintf(prefixed.data, "guildlog_limit_%V", name);
+
+    zone = ngx_http_guildlog_conf_zone(cf, &prefixed, size,
+                                       ngx_guildlog_limit_init_zone);
+    if (zone == NULL) {
+        return NULL;
+    }
+
+    ngx_http_guildlog_conf_used(cf);
+
+    /* a zone of this name exists without guildlog_limit_zone */
+
+    if (name->len == sizeof("guildlog") - 1
+        && ngx_strncmp(name->data, "guildlog", sizeof("guildlog") - 1) == 0)
+    {
+        gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+        gmcf->limit_zone = zone;
+    }
+
+    return zone;
+}
+
+
+/* guildlog_limit off | [zone=name] [key=k] [requests=n] [window=t] [dry_run] */
+
+char *
+ngx_http_guildlog_conf_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_guildlog_loc_conf_t *glcf = conf;
+
+    ngx_str_t                       *args;
+    ngx_http_guildlog_limit_conf_t  *limit;
+
+    if (glcf->own_limit != NGX_CONF_UNSET_PTR) {
+        return "is duplicate";
+    }
+
+    args = cf->args->elts;
+
+    if (cf->args->nelts == 2 && ngx_strcmp(args[1].data, "off") == 0) {
+        glcf->own_limit = NULL;
+        return NGX_CONF_OK;
+    }
+
+    limit = conf_limit_create(cf);
+    if (limit == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (ngx_http_guildlog_conf_params(cf, conf_limit_params, limit, 1)
+        != NGX_CONF_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    glcf->own_limit = limit;
+
+    return conf_limit_init(cf, limit);
+}
+
+
+static char *
+conf_limit_key(ngx_conf_t *cf, void *field, ngx_str_t *value)
+{
+    ngx_http_complex_value_t **key = field;
+
+    ngx_http_compile_complex_value_t  ccv;
+
+    *key = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
+    if (*key == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
+
+    ccv.cf = cf;
+    ccv.value = value;
+    ccv.complex_value = *key;
+
+    return ngx_http_compile_complex_value(&ccv) == NGX_OK ? NGX_CONF_OK
+                                                          : NGX_CONF_ERROR;
+}
+
+
+static char *
+conf_limit_init(ngx_conf_t *cf, ngx_http_guildlog_limit_conf_t *limit)
+{
+    u_char           *p;
+    const ngx_str_t  *key;
+
+    static const ngx_str_t  none = ngx_null_string;
+
+    limit->zone = conf_limit_add_zone(cf, &limit->zone_name, 0);
+    if (limit->zone == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    /* different limits may share a zone: the prefix tells their keys apart */
+
+    key = limit->key ? &limit->key->value : &none;
+
+    p = ngx_pnalloc(cf->pool, sizeof("/ : ") + 3 * NGX_INT_T_LEN + key->len);
+    if (p == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    limit->prefix.data = p;
+    limit->prefix.len = ngx_sprintf(p, "%ui/%M %uz:%V ", limit->requests,
+                                    limit->window, key->len, key)
+                        - p;
+
+    p = ngx_pnalloc(cf->pool, sizeof("\"default\";q=;w=") + 2 * NGX_INT_T_LEN);
+    if (p == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    limit->policy.data = p;
+    limit->policy.len = ngx_sprintf(p, "\"default\";q=%ui;w=%M",
+                                    limit->requests,
+                                    (limit->window + 999) / 1000)
+                        - p;
+
+    return NGX_CONF_OK;
+}
+
+
+ngx_http_guildlog_limit_conf_t *
+ngx_http_guildlog_conf_limit_default(ngx_conf_t *cf, ngx_uint_t requests,
+    ngx_msec_t window)
+{
+    ngx_http_guildlog_limit_conf_t  *limit;
+
+    limit = conf_limit_create(cf);
+    if (limit == NULL) {
+        return NULL;
+    }
+
+    limit->requests = requests;
+    limit->window = window;
+
+    if (conf_limit_init(cf, limit) != NGX_CONF_OK) {
+        return NULL;
+    }
+
+    return limit;
+}
+
+
+static ngx_http_guildlog_limit_conf_t *
+conf_limit_create(ngx_conf_t *cf)
+{
+    ngx_http_guildlog_limit_conf_t  *limit;
+
+    limit = ngx_pcalloc(cf->pool, sizeof(ngx_http_guildlog_limit_conf_t));
+    if (limit == NULL) {
+        return NULL;
+    }
+
+    ngx_str_set(&limit->zone_name, "guildlog");
+    limit->requests = NGX_HTTP_GUILDLOG_CONF_LIMIT_REQUESTS;
+    limit->window = NGX_HTTP_GUILDLOG_CONF_LIMIT_WINDOW;
+
+    return limit;
+}
+
+
+/*
+ * The addresses of the operator's plane.
+ *
+ * Its fence: whoever reaches it can mint tokens, so the configuration has to
+ * tell who may.  The folder of a unix socket does; over TCP an access directive
+ * must, or "open".
+ *
+ * Its socket: nginx does not bind a path that exists.  So the socket of an
+ * nginx that was killed would keep the next one from starting, with all its
+ * sites.  A socket that nobody listens on is removed.
+ */
+
+/* remembers the location that is being merged; NGX_ERROR: out of memory */
+
+static ngx_int_t
+conf_operator_add(ngx_conf_t *cf, ngx_uint_t open)
+{
+    conf_operator_t                *operator;
+    ngx_http_guildlog_main_conf_t  *gmcf;
+
+    gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+
+    if (gmcf->operators == NULL) {
+        gmcf->operators = ngx_array_create(cf->pool, 2,
+                                      sizeof(conf_operator_t));
+        if (gmcf->operators == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
+    operator = ngx_array_push(gmcf->operators);
+    if (operator == NULL) {
+        return NGX_ERROR;
+    }
+
+    operator->clcf = ngx_http_conf_get_module_loc_conf(cf,
+                                                       ngx_http_core_module);
+    operator->cscf = ngx_http_conf_get_module_srv_conf(cf,
+                                                       ngx_http_core_module);
+    operator->open = open;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_conf_operator_check(ngx_conf_t *cf)
+{
+    ngx_uint_t                      i, j, n;
+    conf_operator_t                *operator;
+    ngx_http_conf_addr_t           *addr;
+    ngx_http_conf_port_t           *port;
+    ngx_http_core_main_conf_t      *cmcf;
+    ngx_http_guildlog_main_conf_t  *gmcf;
+
+    gmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_guildlog_module);
+    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
+
+    if (gmcf->operators == NULL || cmcf->ports == NULL) {
+        return NGX_OK;
+    }
+
+    operator = gmcf->operators->elts;
+    port = cmcf->ports->elts;
+
+    for (i = 0; i < cmcf->ports->nelts; i++) {
+
+        addr = port[i].addrs.elts;
+
+        for (j = 0; j < port[i].addrs.nelts; j++) {
+            for (n = 0; n < gmcf->operators->nelts; n++) {
+
+                if (conf_operator_check_address(cf, &operator[n], &addr[j])
+                    != NGX_OK)
+                {
+                    return NGX_ERROR;
+                }
+            }
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+conf_operator_check_address(ngx_conf_t *cf, conf_operator_t *operator,
+    ngx_http_conf_addr_t *addr)
+{
+    if (!conf_operator_serves_address(addr, operator->cscf)) {
+        return NGX_OK;
+    }
+
+#if (NGX_HAVE_UNIX_DOMAIN)
+    if (addr->opt.sockaddr->sa_family == AF_UNIX) {
+        conf_operator_clear(cf, addr->opt.sockaddr);
+        return NGX_OK;
+    }
+#endif
+
+    if (operator->open || conf_operator_has_fence(cf, operator)) {
+        return NGX_OK;
+    }
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "\"guildlog_operator\" in location \"%V\" can be "
+                       "reached over TCP by everybody: use a unix socket, "
+                       "\"allow\" and \"deny\", \"auth_basic\", "
+                       "\"auth_request\" or \"ssl_verify_client\", or say "
+                       "\"open\" if something else guards it",
+                       &operator->clcf->name);
+
+    return NGX_ERROR;
+}
+
+
+static ngx_uint_t
+conf_operator_serves_address(ngx_http_conf_addr_t *addr,
+    ngx_http_core_srv_conf_t *cscf)
+{
+    ngx_uint_t                  i;
+    ngx_http_core_srv_conf_t  **server;
+
+    server = addr->servers.elts;
+
+    for (i = 0; i < addr->servers.nelts; i++) {
+        if (server[i] == cscf) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+#if (NGX_HAVE_UNIX_DOMAIN)
+
+static void
+conf_operator_clear(ngx_conf_t *cf, struct sockaddr *sockaddr)
+{
+    int                  rc;
+    char                *path;
+    ngx_err_t            err;
+    ngx_socket_t         s;
+    ngx_file_info_t      info;
+    struct sockaddr_un  *address;
+
+    if (ngx_test_config || ngx_process == NGX_PROCESS_SIGNALLER) {
+        return;
+    }
+
+    address = (struct sockaddr_un *) sockaddr;
+    path = address->sun_path;
+
+    /* connect() is refused by a file that is no socket, too */
+
+    if (ngx_link_info(path, &info) == NGX_FILE_ERROR
+        || !S_ISSOCK(info.st_mode))
+    {
+        return;
+    }
+
+    s = ngx_socket(AF_UNIX, SOCK_STREAM, 0);
+    if (s == (ngx_socket_t) -1) {
+        return;
+    }
+
+    /* a listener that is busy must not hold this up: it is there */
+
+    rc = ngx_nonblocking(s);
+
+    if (rc == 0) {
+        rc = connect(s, sockaddr, sizeof(struct sockaddr_un));
+    }
+
+    err = rc == -1 ? ngx_socket_errno : 0;
+
+    (void) ngx_close_socket(s);
+
+    if (err != NGX_ECONNREFUSED) {
+        return;
+    }
+
+    if (ngx_delete_file(path) == NGX_FILE_ERROR) {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, ngx_errno,
+                           ngx_delete_file_n " \"%s\" failed", path);
+        return;
+    }
+
+    ngx_conf_log_error(NGX_LOG_NOTICE, cf, 0,
+                       "nobody listened on \"unix:%s\", it is removed", path);
+}
+
+#endif
+
+
+static ngx_uint_t
+conf_operator_has_fence(ngx_conf_t *cf, conf_operator_t *operator)
+{
+    ngx_http_complex_value_t  *realm;
+#if (NGX_HTTP_SSL)
+    ngx_http_ssl_srv_conf_t   *sscf;
+
+    sscf = operator->cscf->ctx->srv_conf[ngx_http_ssl_module.ctx_index];
+
+    if (sscf->verify == 1) {
+        return 1;
+    }
+#endif
+
+    realm = conf_operator_said(cf, "ngx_http_auth_basic_module",
+                               operator->clcf);
+
+    if (realm && !(realm->lengths == NULL && realm->value.len == 3
+                   && ngx_strncmp(realm->value.data, "off", 3) == 0))
+    {
+        return 1;
+    }
+
+    return conf_operator_denies(conf_operator_said(cf,
+                                   "ngx_http_access_module", operator->clcf))
+           || conf_operator_said(cf, "ngx_http_auth_request_module",
+                                 operator->clcf) != NULL;
+}
+
+
+/*
+ * nginx lets in whom no rule matches.  So the rules are a fence if the first
+ * one that matches everybody denies.
+ */
+
+static ngx_uint_t
+conf_operator_denies(ngx_array_t *rules)
+{
+    ngx_uint_t             i;
+    conf_operator_rule_t  *rule;
+
+    if (rules == NULL || rules->size != sizeof(conf_operator_rule_t)) {
+        return 0;
+    }
+
+    rule = rules->elts;
+
+    for (i = 0; i < rules->nelts; i++) {
+        if (rule[i].mask == 0) {
+            return rule[i].deny;
+        }
+    }
+
+    return 0;
+}
+
+
+/*
+ * The first field of a module's configuration for that location, NULL if it is
+ * not set.  These structures are private to their modules.  Each begins with
+ * the field that matters here: the rules for IPv4 (of which "deny all" is one),
+ * the realm, the length of the URI.
+ */
+
+static void *
+conf_operator_said(ngx_conf_t *cf, const char *module,
+    ngx_http_core_loc_conf_t *clcf)
+{
+    void         **conf;
+    ngx_uint_t     i;
+    ngx_module_t  *m;
+
+    for (i = 0; cf->cycle->modules[i]; i++) {
+        m = cf->cycle->modules[i];
+
+        if (m->type == NGX_HTTP_MODULE && ngx_strcmp(m->name, module) == 0) {
+            conf = clcf->loc_conf[m->ctx_index];
+            return conf[0];
+        }
+    }
+
+    return NULL;
 }

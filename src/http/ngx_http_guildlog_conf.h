@@ -10,8 +10,6 @@
 #include "http/ngx_http_guildlog.h"
 
 
-/* ngx_http_guildlog_conf_database.c */
-
 char *ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
@@ -23,8 +21,6 @@ ngx_guildlog_database_t *ngx_http_guildlog_conf_database_find(ngx_conf_t *cf,
 ngx_uint_t ngx_http_guildlog_conf_database_same(
     const ngx_guildlog_database_t *one, const ngx_guildlog_database_t *other);
 
-
-/* ngx_http_guildlog_conf.c */
 
 char *ngx_http_guildlog_conf_key(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
@@ -90,8 +86,6 @@ ngx_shm_zone_t *ngx_http_guildlog_conf_zone(ngx_conf_t *cf, ngx_str_t *name,
 void ngx_http_guildlog_conf_used(ngx_conf_t *cf);
 
 
-/* ngx_http_guildlog_conf_keeper.c */
-
 char *ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
@@ -99,8 +93,6 @@ char *ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd,
 ngx_int_t ngx_http_guildlog_conf_keeper_init(ngx_conf_t *cf,
     ngx_http_guildlog_main_conf_t *gmcf);
 
-
-/* ngx_http_guildlog_conf_limit.c */
 
 char *ngx_http_guildlog_conf_limit_zone(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
@@ -115,8 +107,6 @@ ngx_http_guildlog_limit_conf_t *ngx_http_guildlog_conf_limit_default(
 #define NGX_HTTP_GUILDLOG_CONF_LIMIT_WINDOW    10000
 
 
-/* ngx_http_guildlog_conf_login.c */
-
 char *ngx_http_guildlog_conf_login(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
@@ -124,8 +114,6 @@ char *ngx_http_guildlog_conf_login(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_guildlog_conf_login_merge(ngx_conf_t *cf,
     ngx_http_guildlog_loc_conf_t *conf);
 
-
-/* ngx_http_guildlog_conf_plane.c */
 
 /* guildlog_api and guildlog_operator */
 char *ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -142,8 +130,6 @@ char *ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
     ngx_http_guildlog_loc_conf_t *conf);
 
 
-/* ngx_http_guildlog_conf_delivery.c */
-
 char *ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf,
     ngx_command_t *cmd, void *conf);
 char *ngx_http_guildlog_conf_delivery_rate(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -158,26 +144,11 @@ char *ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
     ngx_http_guildlog_main_conf_t *gmcf);
 
 
-/* ngx_http_guildlog_conf_message.c */
-
 char *ngx_http_guildlog_conf_message_links(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_guildlog_conf_message_webhook(ngx_conf_t *cf,
     ngx_command_t *cmd, void *conf);
 
-/* the value of an argument that is the address of a page, and nothing else */
-char *ngx_http_guildlog_conf_message_page(ngx_conf_t *cf, ngx_str_t *arg,
-    ngx_str_t *url, ngx_str_t *value);
-
-/* defaults, and the webhooks to be made; NGX_ERROR: out of memory */
-ngx_int_t ngx_http_guildlog_conf_message_init(ngx_conf_t *cf,
-    ngx_guildlog_delivery_conf_t *delivery);
-
-
-/* ngx_http_guildlog_conf_operator.c */
-
-/* remembers the location that is being merged; NGX_ERROR: out of memory */
-ngx_int_t ngx_http_guildlog_conf_operator_add(ngx_conf_t *cf, ngx_uint_t open);
 
 /*
  * NGX_ERROR, logged: one of them can be reached by everybody over TCP.  Removes
@@ -185,8 +156,6 @@ ngx_int_t ngx_http_guildlog_conf_operator_add(ngx_conf_t *cf, ngx_uint_t open);
  */
 ngx_int_t ngx_http_guildlog_conf_operator_check(ngx_conf_t *cf);
 
-
-/* ngx_http_guildlog_viewer.c */
 
 char *ngx_http_guildlog_viewer(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 

@@ -5,7 +5,6 @@
  * and each chunk is asked for by its ids.
  */
 
-#include "http/ngx_http_guildlog_filter.h"
 #include "http/ngx_http_guildlog_find.h"
 #include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_request.h"
@@ -65,15 +64,30 @@ struct ngx_http_guildlog_export_s {
 };
 
 
+struct ngx_http_guildlog_parts_s {
+    u_char                        *start;      /* a part, owned */
+    size_t                         size;
+    ngx_chain_t                   *free;
+    ngx_chain_t                   *busy;
+    const char                    *name;       /* in the log */
+    ngx_http_guildlog_parts_ask_pt  ask;
+};
+
+
+#define LARGE_STATUS  0
+#define LARGE_BODY    1
+#define LARGE_MORE    2
+
+
 static void export_form(ngx_http_guildlog_export_t *ex, const ngx_str_t *args);
 static ngx_int_t ngx_http_guildlog_export_find(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_export_found(
     ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_export_begin(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
+static void ngx_http_guildlog_export_cleanup(void *data);
 static ngx_int_t ngx_http_guildlog_export_header(
     ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_export_cleanup(void *data);
 static ngx_int_t ngx_http_guildlog_export_chunk(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_export_fill(
@@ -85,6 +99,17 @@ static void ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
 static size_t ngx_http_guildlog_export_size(ngx_http_guildlog_export_t *ex,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call);
+static ngx_int_t parts_begin(ngx_http_guildlog_call_t *call, const char *name,
+    ngx_http_guildlog_parts_ask_pt ask);
+static void parts_cleanup(void *data);
+static ngx_int_t parts_fits(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result, ngx_uint_t status);
+static u_char *parts_reserve(ngx_http_guildlog_call_t *call, size_t size);
+static ngx_int_t parts_send(ngx_http_guildlog_call_t *call, u_char *last,
+    ngx_uint_t more);
+static ngx_int_t parts_next(ngx_http_guildlog_call_t *call);
+static void parts_writer(ngx_http_request_t *r);
+static ngx_int_t large_ask(ngx_http_guildlog_call_t *call);
 
 
 ngx_int_t
@@ -198,8 +223,8 @@ ngx_http_guildlog_export_found(ngx_http_guildlog_call_t *call)
     /* what was left to be found has gone */
 
     if (ex->begun && ex->nids == 0) {
-        return ngx_http_guildlog_parts_send(call,
-                                  ngx_http_guildlog_parts_reserve(call, 0), 0);
+        return parts_send(call,
+                                  parts_reserve(call, 0), 0);
     }
 
     rc = ngx_http_guildlog_export_ask(call);
@@ -267,8 +292,8 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
     ex = call->export;
     ex->begun = 1;
 
-    if (ngx_http_guildlog_parts_begin(call, "an export",
-                                      ngx_http_guildlog_export_ask)
+    if (parts_begin(call, "an export",
+                    ngx_http_guildlog_export_ask)
         != NGX_OK)
     {
         return NGX_ERROR;
@@ -350,7 +375,7 @@ static ngx_int_t
 ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    if (ngx_http_guildlog_parts_fits(call, result,
+    if (parts_fits(call, result,
                                ngx_http_guildlog_response_log_status(result))
         != NGX_OK)
     {
@@ -372,7 +397,7 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
 
     ex = call->export;
 
-    p = ngx_http_guildlog_parts_reserve(call,
+    p = parts_reserve(call,
                                   ngx_http_guildlog_export_size(ex, result));
     if (p == NULL) {
         return NGX_ERROR;
@@ -443,7 +468,7 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
         }
     }
 
-    return ngx_http_guildlog_parts_send(call, p, ex->more);
+    return parts_send(call, p, ex->more);
 }
 
 
@@ -573,4 +598,368 @@ ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
     ngx_destroy_pool(pool);
 
     return rc;
+}
+
+
+/*
+ * An answer in parts.  A part is asked for when the part before it has left,
+ * so a slow reader costs one buffer and no connection to the database.
+ */
+
+/* the log calls the answer by that name if it is cut short */
+
+static ngx_int_t
+parts_begin(ngx_http_guildlog_call_t *call, const char *name,
+    ngx_http_guildlog_parts_ask_pt ask)
+{
+    ngx_pool_cleanup_t         *cln;
+    ngx_http_guildlog_parts_t  *parts;
+
+    cln = ngx_pool_cleanup_add(call->request->pool,
+                               sizeof(ngx_http_guildlog_parts_t));
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    parts = cln->data;
+    ngx_memzero(parts, sizeof(ngx_http_guildlog_parts_t));
+
+    parts->name = name;
+    parts->ask = ask;
+
+    cln->handler = parts_cleanup;
+    call->parts = parts;
+    call->ctx->call = call;
+
+    return NGX_OK;
+}
+
+
+static void
+parts_cleanup(void *data)
+{
+    ngx_http_guildlog_parts_t *parts = data;
+
+    if (parts->start) {
+        ngx_free(parts->start);
+    }
+}
+
+
+/*
+ * The result of a part has that status.  NGX_ERROR: it is not 200, and the
+ * answer is cut short.
+ */
+
+static ngx_int_t
+parts_fits(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
+    ngx_uint_t status)
+{
+    switch (status) {
+
+    case NGX_HTTP_OK:
+        return NGX_OK;
+
+    case NGX_HTTP_UNAUTHORIZED:
+        return ngx_http_guildlog_parts_abort(call, "the token was revoked");
+
+    default:
+        (void) ngx_http_guildlog_response_failed(result,
+                                               call->route->stmt->name,
+                                               call->request->connection->log);
+        return ngx_http_guildlog_parts_abort(call, "the database failed");
+    }
+}
+
+
+/* room for one part, until the next one is reserved; NULL: out of memory */
+
+/* the part before has left, so its room may be used again */
+
+static u_char *
+parts_reserve(ngx_http_guildlog_call_t *call, size_t size)
+{
+    ngx_http_guildlog_parts_t  *parts;
+
+    parts = call->parts;
+
+    if (size <= parts->size) {
+        return parts->start;
+    }
+
+    if (parts->start) {
+        ngx_free(parts->start);
+    }
+
+    parts->size = 0;
+
+    parts->start = ngx_alloc(size, call->request->connection->log);
+    if (parts->start == NULL) {
+        return NULL;
+    }
+
+    parts->size = size;
+
+    return parts->start;
+}
+
+
+/*
+ * Sends the reserved room up to last.  With more, the next part is asked for
+ * when this one has left.
+ */
+
+static ngx_int_t
+parts_send(ngx_http_guildlog_call_t *call, u_char *last, ngx_uint_t more)
+{
+    ngx_int_t                   rc;
+    ngx_buf_t                  *b;
+    ngx_chain_t                *out;
+    ngx_http_request_t         *r;
+    ngx_http_guildlog_parts_t  *parts;
+
+    r = call->request;
+    parts = call->parts;
+
+    out = ngx_chain_get_free_buf(r->pool, &parts->free);
+    if (out == NULL) {
+        return NGX_ERROR;
+    }
+
+    b = out->buf;
+
+    b->start = parts->start;
+    b->pos = parts->start;
+    b->last = last;
+    b->end = parts->start + parts->size;
+    b->tag = (ngx_buf_tag_t) &ngx_http_guildlog_module;
+    b->temporary = (b->last != b->pos);
+    b->flush = more;
+    b->last_buf = (!more && r == r->main);
+    b->last_in_chain = !more;
+
+    rc = ngx_http_output_filter(r, out);
+
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog parts: %uz bytes, more %ui, %i",
+                   last - parts->start, more, rc);
+
+    if (rc == NGX_ERROR || !more) {
+        return rc;
+    }
+
+    ngx_chain_update_chains(r->pool, &parts->free, &parts->busy, &out,
+                            (ngx_buf_tag_t) &ngx_http_guildlog_module);
+
+    return parts_next(call);
+}
+
+
+/* asks for the next part, or waits until this one has left */
+
+static ngx_int_t
+parts_next(ngx_http_guildlog_call_t *call)
+{
+    ngx_event_t               *wev;
+    ngx_http_request_t        *r;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    r = call->request;
+    wev = r->connection->write;
+
+    if (call->parts->busy == NULL && !r->buffered && !r->postponed
+        && !r->connection->buffered)
+    {
+        if (wev->timer_set && !wev->delayed) {
+            ngx_del_timer(wev);
+        }
+
+        r->write_event_handler = ngx_http_request_empty_handler;
+
+        return call->parts->ask(call) == NGX_AGAIN ? NGX_BUSY : NGX_ERROR;
+    }
+
+    clcf = ngx_http_get_module_loc_conf(r->main, ngx_http_core_module);
+
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog parts: waits for the reader");
+
+    r->write_event_handler = parts_writer;
+
+    if (!wev->delayed) {
+        ngx_add_timer(wev, clcf->send_timeout);
+    }
+
+    if (ngx_handle_write_event(wev, clcf->send_lowat) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return NGX_BUSY;
+}
+
+
+static void
+parts_writer(ngx_http_request_t *r)
+{
+    ngx_int_t                   rc;
+    ngx_chain_t                *out;
+    ngx_connection_t           *c;
+    ngx_http_guildlog_call_t   *call;
+    ngx_http_guildlog_parts_t  *parts;
+
+    c = r->connection;
+    call = ngx_http_guildlog_call_ctx(r, 0)->call;
+    parts = call->parts;
+
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, c->log, 0,
+                   "guildlog parts: the connection is writable");
+
+    if (c->write->timedout) {
+        ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT, "client timed out");
+        c->timedout = 1;
+        ngx_http_finalize_request(r, NGX_HTTP_REQUEST_TIME_OUT);
+        return;
+    }
+
+    out = NULL;
+    rc = ngx_http_output_filter(r, NULL);
+
+    if (rc != NGX_ERROR) {
+        ngx_chain_update_chains(r->pool, &parts->free, &parts->busy, &out,
+                                (ngx_buf_tag_t) &ngx_http_guildlog_module);
+
+        rc = parts_next(call);
+    }
+
+    if (rc != NGX_BUSY) {
+        ngx_http_finalize_request(r, NGX_ERROR);
+    }
+}
+
+
+/*
+ * It is too late for a status.  nginx closes the connection (resets the stream
+ * of HTTP/2) before the end of the answer.  HTTP/1.0 has no mark of the end,
+ * so there the connection is reset.
+ */
+
+ngx_int_t
+ngx_http_guildlog_parts_abort(ngx_http_guildlog_call_t *call, const char *cause)
+{
+    struct linger        linger;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                  "%s was cut short: %s", call->parts->name, cause);
+
+    if (r->http_version < NGX_HTTP_VERSION_11) {
+        linger.l_onoff = 1;
+        linger.l_linger = 0;
+
+        (void) setsockopt(r->connection->fd, SOL_SOCKET, SO_LINGER,
+                          (const void *) &linger, sizeof(struct linger));
+    }
+
+    return NGX_ERROR;
+}
+
+
+/*
+ * A row whose body may be large.  It is sent in parts, unless the first part
+ * is all of it.
+ */
+
+/* in a subrequest the answer comes at once: parts need the connection */
+
+ngx_int_t
+ngx_http_guildlog_large_start(ngx_http_guildlog_call_t *call)
+{
+    ngx_str_t  *rest;
+
+    rest = &call->args[call->nargs++];
+
+    if (call->request == call->request->main) {
+        ngx_str_set(rest, "");
+
+    } else {
+        ngx_str_null(rest);
+    }
+
+    return ngx_http_guildlog_call_ask(call, call->route->stmt);
+}
+
+
+/* the argument for the next part is stored behind the bytes of this one */
+
+ngx_int_t
+ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result)
+{
+    u_char     *p;
+    int64_t     status;
+    ngx_int_t   rc;
+    ngx_str_t   body, more;
+
+    static const ngx_str_t  type = ngx_string("application/json");
+
+    status = 0;
+    ngx_str_null(&body);
+    ngx_str_null(&more);
+
+    if (result->outcome == NGX_GUILDLOG_DB_ROWS && result->rows == 1) {
+        status = ngx_guildlog_db_result_number(result, 0, LARGE_STATUS);
+        body = ngx_guildlog_db_result_value(result, 0, LARGE_BODY);
+        more = ngx_guildlog_db_result_value(result, 0, LARGE_MORE);
+    }
+
+    if (call->parts == NULL) {
+
+        if (more.data == NULL) {
+            return ngx_http_guildlog_response_result(call, result);
+        }
+
+        if (parts_begin(call, "an answer", large_ask)
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+
+        rc = ngx_http_guildlog_response_head(call->request, NGX_HTTP_OK, &type,
+                                             -1);
+
+        if (rc == NGX_ERROR || rc > NGX_OK || call->request->header_only) {
+            return rc;
+        }
+    }
+
+    if (parts_fits(call, result, status) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    p = parts_reserve(call, body.len + more.len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (body.len) {
+        p = ngx_cpymem(p, body.data, body.len);
+    }
+
+    if (more.data) {
+        ngx_memcpy(p, more.data, more.len);
+
+        call->args[call->nargs - 1].data = p;
+        call->args[call->nargs - 1].len = more.len;
+    }
+
+    return parts_send(call, p, more.data != NULL);
+}
+
+
+static ngx_int_t
+large_ask(ngx_http_guildlog_call_t *call)
+{
+    return ngx_http_guildlog_call_ask(call, call->route->stmt + 1);
 }

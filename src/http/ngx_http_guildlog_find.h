@@ -13,8 +13,51 @@
 
 
 #include "http/ngx_http_guildlog_call.h"
-#include "http/ngx_http_guildlog_filter.h"
 #include "search/ngx_guildlog_find.h"
+#include "http/ngx_http_guildlog.h"
+#include "search/ngx_guildlog_match.h"
+
+
+/*
+ * The arguments of pages, exports and live tails begin with the token, the
+ * server, the bot and the kind; then come these.
+ */
+
+enum {
+    NGX_HTTP_GUILDLOG_FILTER_AFTER = 4,
+    NGX_HTTP_GUILDLOG_FILTER_BEFORE,
+    NGX_HTTP_GUILDLOG_FILTER_CATEGORY,
+    NGX_HTTP_GUILDLOG_FILTER_TYPE,
+
+    /* the database does not know those that follow */
+
+    NGX_HTTP_GUILDLOG_FILTER_SEARCH,
+    NGX_HTTP_GUILDLOG_FILTER_CHANNEL,
+    NGX_HTTP_GUILDLOG_FILTER_MEMBER,
+    NGX_HTTP_GUILDLOG_FILTER_SIDE,
+    NGX_HTTP_GUILDLOG_FILTER_ROLE,
+    NGX_HTTP_GUILDLOG_FILTER_LAST
+};
+
+
+/* both masks: by type, '1' if it is asked for; NULL: all are */
+
+typedef struct {
+    ngx_guildlog_match_t           match;   /* types: as "type" says */
+    u_char                        *shown;   /* of these, the types of the
+                                               categories that are asked for */
+} ngx_http_guildlog_filter_t;
+
+
+/* copies what it needs into the pool; NGX_ERROR: out of memory */
+ngx_int_t ngx_http_guildlog_filter_read(ngx_http_guildlog_filter_t *filter,
+    ngx_pool_t *pool, const ngx_str_t *args);
+
+/* 1: only a look into entries, or into the index of searches, tells */
+ngx_uint_t ngx_http_guildlog_filter_finds(const ngx_str_t *args);
+
+/* leaves out what the database does not know; returns how many are left */
+ngx_uint_t ngx_http_guildlog_filter_narrow(ngx_str_t *args, ngx_uint_t nargs);
 
 
 /*
@@ -115,8 +158,6 @@ struct ngx_http_guildlog_find_s {
 };
 
 
-/* ngx_http_guildlog_find.c */
-
 /*
  * Begins to find the newest entries, limit at most, below an id (NULL: of all).
  * The first time the call's arguments begin with the filters, which are kept.
@@ -139,43 +180,6 @@ ngx_int_t ngx_http_guildlog_find_again(ngx_http_guildlog_call_t *call);
 /* ids as an SQL array; NGX_ERROR: no memory */
 ngx_int_t ngx_http_guildlog_find_ids(ngx_str_t *array, ngx_pool_t *pool,
     const int64_t *ids, ngx_uint_t n);
-
-
-/* ngx_http_guildlog_find_stmt.c */
-
-/* ask; NGX_BUSY, or NGX_ERROR */
-ngx_int_t ngx_http_guildlog_find_stmt_open(ngx_http_guildlog_find_t *find);
-ngx_int_t ngx_http_guildlog_find_stmt_tail(ngx_http_guildlog_find_t *find);
-ngx_int_t ngx_http_guildlog_find_stmt_slices(ngx_http_guildlog_find_t *find);
-ngx_int_t ngx_http_guildlog_find_stmt_bad(ngx_http_guildlog_find_t *find,
-    int64_t key);
-
-/*
- * Read a row of the answer: the head of search_open, or one of its segments;
- * where the next part of the tail begins (NGX_ERROR: there is none), or a
- * document of it; a slice.  NGX_ERROR: no memory, or it is not as it must be.
- */
-ngx_int_t ngx_http_guildlog_find_stmt_head(ngx_http_guildlog_find_t *find);
-ngx_int_t ngx_http_guildlog_find_stmt_segment(ngx_http_guildlog_find_t *find);
-void ngx_http_guildlog_find_stmt_next(ngx_http_guildlog_find_t *find);
-ngx_int_t ngx_http_guildlog_find_stmt_doc(ngx_http_guildlog_find_t *find);
-ngx_int_t ngx_http_guildlog_find_stmt_piece(ngx_http_guildlog_find_t *find);
-
-
-/* ngx_http_guildlog_find_kept.c */
-
-/* it uses what the worker keeps */
-void ngx_http_guildlog_find_kept(ngx_http_guildlog_find_t *find);
-
-
-/* ngx_http_guildlog_find_line.c */
-
-/* it gets its turn when others of its server leave it one, or is refused */
-void ngx_http_guildlog_find_line_join(ngx_http_guildlog_find_t *find);
-void ngx_http_guildlog_find_line_leave(ngx_http_guildlog_find_t *find);
-
-/* its work() is called in the next iteration of the event loop, or later */
-void ngx_http_guildlog_find_line_turn(ngx_http_guildlog_find_t *find);
 
 
 #endif /* _NGX_HTTP_GUILDLOG_FIND_H_INCLUDED_ */

@@ -40,8 +40,6 @@ typedef enum {
 #define NGX_HTTP_GUILDLOG_LOG_HEAD  6
 
 
-/* ngx_http_guildlog_log_json.c */
-
 typedef struct {
     u_char                        *last;      /* there is room for all */
     ngx_uint_t                     n;
@@ -58,27 +56,6 @@ size_t ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result,
 /* writes an entry with its delivery */
 u_char *ngx_http_guildlog_log_json_entry(u_char *p,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
-
-/*
- * Appends the entries of a row.  NGX_DECLINED: the ranges lack the place of an
- * entry, so its delivery is not known.
- */
-ngx_int_t ngx_http_guildlog_log_json_add(ngx_http_guildlog_log_json_t *entries,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row);
-
-/* ngx_http_guildlog_page_cache.c */
-
-/*
- * Looks for the page of these arguments in the cache: sets call->page and
- * call->page_key, and appends the page's state to the arguments (null without
- * a page).  NGX_ERROR: out of memory.
- */
-ngx_int_t ngx_http_guildlog_page_cache_recall(ngx_http_guildlog_call_t *call,
-    const ngx_guildlog_stmt_t *stmt);
-
-/* keeps a page in that state, if it was asked for before */
-void ngx_http_guildlog_page_cache_keep(ngx_http_guildlog_call_t *call,
-    const ngx_str_t *state, const ngx_str_t *body);
 
 
 #endif /* _NGX_HTTP_GUILDLOG_LOG_H_INCLUDED_ */

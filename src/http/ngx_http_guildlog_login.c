@@ -4,12 +4,19 @@
  * with a code, and gets a cookie; or signs out.
  */
 
+#include <ngx_config.h>
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
 #include "http/ngx_http_guildlog_access.h"
 #include "http/ngx_http_guildlog_login.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
-#include <openssl/crypto.h>
-#include <openssl/rand.h>
+
+
+typedef enum {
+    NGX_HTTP_GUILDLOG_SESSION_COOKIE = 0,
+    NGX_HTTP_GUILDLOG_SESSION_START    /* of a sign-in that has begun */
+} ngx_http_guildlog_session_e;
 
 
 typedef struct {
@@ -42,6 +49,18 @@ typedef struct {
 } login_wait_t;
 
 
+/* s: so much may the clock of another machine be ahead */
+#define SESSION_AHEAD  60
+
+
+typedef struct {
+    ngx_http_guildlog_visitor_t    visitor;
+    ngx_http_guildlog_call_t      *call;
+    void                         (*resume)(ngx_http_guildlog_call_t *call,
+                                           ngx_int_t rc);
+} session_wait_t;
+
+
 static ngx_int_t login_page(ngx_http_request_t *r);
 static ngx_int_t login_begin(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login);
@@ -67,6 +86,36 @@ static ngx_int_t login_go(ngx_http_request_t *r, const ngx_str_t *to);
 static ngx_int_t login_tell(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login, ngx_uint_t about);
 static ngx_int_t login_headers(ngx_http_request_t *r);
+static const ngx_http_guildlog_login_conf_t *session_login(
+    ngx_http_request_t *r);
+static ngx_table_elt_t *session_header(ngx_http_request_t *r,
+    const ngx_str_t *name, ngx_table_elt_t *after);
+static ngx_int_t session_find(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login,
+    ngx_http_guildlog_session_e which, ngx_str_t *value);
+static const ngx_str_t *session_name(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login,
+    ngx_http_guildlog_session_e which);
+static ngx_uint_t session_is_secure(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login);
+static ngx_int_t session_set(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login,
+    ngx_http_guildlog_session_e which, const ngx_str_t *value, time_t lives);
+static ngx_int_t session_origin(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, ngx_str_t *origin);
+static ngx_int_t session_is_foreign(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login);
+static ngx_int_t session_take(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx, const ngx_str_t *cookie);
+static ngx_int_t session_open(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *cookie,
+    ngx_guildlog_login_person_t *person);
+static void session_renewed(void *data, ngx_uint_t status,
+    const ngx_str_t *cookie);
+static ngx_int_t session_replace(ngx_http_guildlog_call_t *call,
+    ngx_uint_t status, const ngx_str_t *cookie);
+static void me_picture(ngx_guildlog_json_t *w, const char *key,
+    const ngx_str_t *name);
 
 
 static const login_page_t  login_pages[] = {
@@ -195,11 +244,11 @@ login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
     /* a page asks so whether somebody is signed in */
 
     if (r->method == NGX_HTTP_HEAD
-        && ngx_http_guildlog_session_find(r, login,
-                                          NGX_HTTP_GUILDLOG_SESSION_COOKIE,
-                                          &cookie)
+        && session_find(r, login,
+                        NGX_HTTP_GUILDLOG_SESSION_COOKIE,
+                        &cookie)
            == NGX_OK
-        && ngx_http_guildlog_session_open(r, login, &cookie, &person) == NGX_OK)
+        && session_open(r, login, &cookie, &person) == NGX_OK)
     {
         return login_headers(r) != NGX_OK
                ? NGX_ERROR
@@ -229,9 +278,9 @@ login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
     /* HEAD only looks: a sign-in that another tab has begun goes on */
 
     if (r->method != NGX_HTTP_HEAD
-        && ngx_http_guildlog_session_set(r, login,
-                                         NGX_HTTP_GUILDLOG_SESSION_START,
-                                         &cookie, NGX_GUILDLOG_LOGIN_STARTS)
+        && session_set(r, login,
+                       NGX_HTTP_GUILDLOG_SESSION_START,
+                       &cookie, NGX_GUILDLOG_LOGIN_STARTS)
            != NGX_OK)
     {
         return NGX_ERROR;
@@ -280,9 +329,9 @@ login_callback(ngx_http_request_t *r,
     if (rc == NGX_DECLINED) {
         ngx_str_null(&none);
 
-        if (ngx_http_guildlog_session_set(r, login,
-                                          NGX_HTTP_GUILDLOG_SESSION_START,
-                                          &none, 0)
+        if (session_set(r, login,
+                        NGX_HTTP_GUILDLOG_SESSION_START,
+                        &none, 0)
             != NGX_OK)
         {
             return NGX_ERROR;
@@ -311,9 +360,9 @@ login_start(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
     ngx_int_t  rc;
     ngx_str_t  cookie;
 
-    rc = ngx_http_guildlog_session_find(r, login,
-                                        NGX_HTTP_GUILDLOG_SESSION_START,
-                                        &cookie);
+    rc = session_find(r, login,
+                      NGX_HTTP_GUILDLOG_SESSION_START,
+                      &cookie);
 
     if (rc == NGX_OK) {
         rc = ngx_guildlog_login_cookie_open_start(r->pool, &login->keys,
@@ -420,11 +469,11 @@ login_visited(void *data, ngx_uint_t status, const ngx_str_t *cookie)
         rc = login_tell(r, wait->login,
                         status == NGX_HTTP_BAD_REQUEST ? LOGIN_CODE : status);
 
-    } else if (ngx_http_guildlog_session_set(r, wait->login,
-                                             NGX_HTTP_GUILDLOG_SESSION_COOKIE,
-                                             cookie, NGX_GUILDLOG_LOGIN_LIVES)
+    } else if (session_set(r, wait->login,
+                           NGX_HTTP_GUILDLOG_SESSION_COOKIE,
+                           cookie, NGX_GUILDLOG_LOGIN_LIVES)
                != NGX_OK
-               || ngx_http_guildlog_session_set(r, wait->login,
+               || session_set(r, wait->login,
                                              NGX_HTTP_GUILDLOG_SESSION_START,
                                              &none, 0)
                   != NGX_OK)
@@ -453,7 +502,7 @@ login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
     ngx_http_cleanup_t           *cln;
     ngx_guildlog_login_person_t   person;
 
-    rc = ngx_http_guildlog_session_is_foreign(r, login);
+    rc = session_is_foreign(r, login);
 
     if (rc != 0) {
         return rc == NGX_ERROR
@@ -461,12 +510,12 @@ login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
                : ngx_http_guildlog_response_error(r, NGX_HTTP_FORBIDDEN, NULL);
     }
 
-    rc = ngx_http_guildlog_session_find(r, login,
-                                        NGX_HTTP_GUILDLOG_SESSION_COOKIE,
-                                        &cookie);
+    rc = session_find(r, login,
+                      NGX_HTTP_GUILDLOG_SESSION_COOKIE,
+                      &cookie);
 
     if (rc == NGX_OK) {
-        rc = ngx_http_guildlog_session_open(r, login, &cookie, &person);
+        rc = session_open(r, login, &cookie, &person);
     }
 
     if (rc == NGX_DECLINED) {
@@ -546,9 +595,9 @@ login_ended(void *data, ngx_guildlog_db_result_t *result)
     } else {
         ngx_str_null(&none);
 
-        rc = ngx_http_guildlog_session_set(r, wait->login,
-                                           NGX_HTTP_GUILDLOG_SESSION_COOKIE,
-                                           &none, 0);
+        rc = session_set(r, wait->login,
+                         NGX_HTTP_GUILDLOG_SESSION_COOKIE,
+                         &none, 0);
         if (rc == NGX_OK) {
             rc = ngx_http_guildlog_response_error(r, status, NULL);
         }
@@ -569,7 +618,7 @@ login_redirect_uri(ngx_http_request_t *r,
         return NGX_OK;
     }
 
-    if (ngx_http_guildlog_session_origin(r, login, &origin) != NGX_OK) {
+    if (session_origin(r, login, &origin) != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -677,4 +726,502 @@ login_headers(ngx_http_request_t *r)
     }
 
     return NGX_OK;
+}
+
+
+/*
+ * The person of a cookie: at the API in place of a token, if the request has
+ * the header "X-Guildlog: 1" and no page of another origin sends it.
+ */
+
+ngx_int_t
+ngx_http_guildlog_session_authenticate(ngx_http_request_t *r,
+    ngx_http_guildlog_ctx_t *ctx)
+{
+    ngx_int_t                              rc;
+    ngx_str_t                              cookie;
+    ngx_table_elt_t                       *h;
+    const ngx_http_guildlog_login_conf_t  *login;
+
+    static const ngx_str_t  header = ngx_string("X-Guildlog");
+
+    login = session_login(r);
+
+    if (login == NULL || ctx->cause != NGX_GUILDLOG_AUTH_MISSING) {
+        return NGX_OK;
+    }
+
+    h = session_header(r, &header, NULL);
+
+    if (h == NULL || h->value.len != 1 || h->value.data[0] != '1'
+        || session_find(r, login,
+                        NGX_HTTP_GUILDLOG_SESSION_COOKIE,
+                        &cookie)
+           != NGX_OK)
+    {
+        return NGX_OK;
+    }
+
+    rc = session_is_foreign(r, login);
+
+    if (rc == 0) {
+        rc = session_take(r, ctx, &cookie);
+
+        ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                       "guildlog cookie: %s, user \"%V\"",
+                       ngx_http_guildlog_access_causes[ctx->cause],
+                       &ctx->token.jti);
+        return rc;
+    }
+
+    return rc == NGX_ERROR ? NGX_ERROR : NGX_OK;
+}
+
+
+static const ngx_http_guildlog_login_conf_t *
+session_login(ngx_http_request_t *r)
+{
+    ngx_http_guildlog_srv_conf_t  *gscf;
+
+    gscf = ngx_http_get_module_srv_conf(r, ngx_http_guildlog_module);
+
+    return gscf->login;
+}
+
+
+/* the first header of that name behind the other one; NULL: there is none */
+
+static ngx_table_elt_t *
+session_header(ngx_http_request_t *r, const ngx_str_t *name,
+    ngx_table_elt_t *after)
+{
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h;
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+
+            if (after) {
+                after = after == &h[i] ? NULL : after;
+                continue;
+            }
+
+            if (h[i].key.len == name->len
+                && ngx_strncasecmp(h[i].key.data, name->data, name->len) == 0)
+            {
+                return &h[i];
+            }
+        }
+    }
+
+    return NULL;
+}
+
+
+/* the value of a cookie of the request; NGX_DECLINED: there is none */
+
+/* HTTP/2 may send each cookie in a header of its own */
+
+static ngx_int_t
+session_find(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login,
+    ngx_http_guildlog_session_e which, ngx_str_t *value)
+{
+    ngx_table_elt_t  *h;
+
+    static const ngx_str_t  header = ngx_string("Cookie");
+
+    for (h = session_header(r, &header, NULL); h;
+         h = session_header(r, &header, h))
+    {
+        if (ngx_guildlog_login_cookie_find(&h->value,
+                                           session_name(r, login, which),
+                                           value)
+            == NGX_OK)
+        {
+            return NGX_OK;
+        }
+    }
+
+    return NGX_DECLINED;
+}
+
+
+/* with "__Host-" no other host, and nobody without TLS, can set it */
+
+static const ngx_str_t *
+session_name(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
+    ngx_http_guildlog_session_e which)
+{
+    static const ngx_str_t  names[][2] = {
+        { ngx_string("guildlog"), ngx_string("__Host-guildlog") },
+        { ngx_string("guildlog_start"), ngx_string("__Host-guildlog_start") }
+    };
+
+    return &names[which][session_is_secure(r, login)];
+}
+
+
+/* something in front may have taken the TLS away: redirect= tells */
+
+static ngx_uint_t
+session_is_secure(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login)
+{
+    if (login->origin.len) {
+        return ngx_strncasecmp(login->origin.data, (u_char *) "https:", 6)
+               == 0;
+    }
+
+#if (NGX_HTTP_SSL)
+    return r->connection->ssl != NULL;
+#else
+    return 0;
+#endif
+}
+
+
+/* sets a cookie for so many seconds; 0: the browser forgets it */
+
+static ngx_int_t
+session_set(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
+    ngx_http_guildlog_session_e which, const ngx_str_t *value, time_t lives)
+{
+    ngx_str_t         text;
+    const ngx_str_t  *name;
+
+    static const char  format[] =
+        "%V=%V; Path=/; Max-Age=%T; HttpOnly; SameSite=Lax%s";
+
+    name = session_name(r, login, which);
+
+    text.data = ngx_pnalloc(r->pool, sizeof(format) + name->len + value->len
+                                     + NGX_TIME_T_LEN + sizeof("; Secure"));
+    if (text.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    text.len = ngx_sprintf(text.data, format, name, value, lives,
+                           session_is_secure(r, login) ? "; Secure" : "")
+               - text.data;
+
+    return ngx_http_guildlog_response_header_add(r->main, "Set-Cookie", &text)
+           ? NGX_OK : NGX_ERROR;
+}
+
+
+/* scheme and host of this service, as a browser says them */
+
+static ngx_int_t
+session_origin(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, ngx_str_t *origin)
+{
+    ngx_str_t  host;
+
+    if (login->origin.len) {
+        *origin = login->origin;
+        return NGX_OK;
+    }
+
+    ngx_str_null(&host);
+
+    if (r->headers_in.host) {
+        host = r->headers_in.host->value;
+
+    } else if (r->host_start) {
+
+        /* HTTP/3, of whose ":authority" nginx makes no header */
+
+        host.data = r->host_start;
+        host.len = r->host_end - r->host_start;
+    }
+
+    origin->data = ngx_pnalloc(r->pool, sizeof("https://") + host.len);
+    if (origin->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    origin->len = ngx_sprintf(origin->data, "%s://%V",
+                              session_is_secure(r, login) ? "https" : "http",
+                              &host)
+                  - origin->data;
+
+    return NGX_OK;
+}
+
+
+/* does a page of another origin ask?  NGX_ERROR: out of memory */
+
+/* a browser leaves "Origin" out where a page of ours reads */
+
+static ngx_int_t
+session_is_foreign(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login)
+{
+    ngx_str_t         own;
+    ngx_table_elt_t  *h;
+
+    static const ngx_str_t  header = ngx_string("Origin");
+
+    h = session_header(r, &header, NULL);
+    if (h == NULL) {
+        return 0;
+    }
+
+    if (session_origin(r, login, &own) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return h->value.len != own.len
+           || ngx_strncasecmp(h->value.data, own.data, own.len) != 0
+           || session_header(r, &header, h) != NULL;
+}
+
+
+static ngx_int_t
+session_take(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
+    const ngx_str_t *cookie)
+{
+    ngx_int_t                     rc;
+    ngx_guildlog_token_t         *token;
+    ngx_guildlog_login_person_t  *person;
+
+    person = ngx_palloc(r->main->pool, sizeof(ngx_guildlog_login_person_t));
+    if (person == NULL) {
+        return NGX_ERROR;
+    }
+
+    rc = session_open(r->main, session_login(r), cookie,
+                      person);
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (rc != NGX_OK) {
+        ctx->cause = NGX_GUILDLOG_AUTH_SIGNATURE;
+        return NGX_OK;
+    }
+
+    token = &ctx->token;
+    ngx_memzero(token, sizeof(ngx_guildlog_token_t));
+
+    token->jti = person->user;
+    token->kind = NGX_GUILDLOG_ADMIN;
+
+    /* what lasts longer than a request has to ask anew */
+
+    token->exp = ngx_min(person->expires,
+                         person->asked + NGX_GUILDLOG_LOGIN_FRESH);
+
+    ctx->person = person;
+    ctx->cause = NGX_GUILDLOG_AUTH_OK;
+    ctx->authenticated = 1;
+
+    return NGX_OK;
+}
+
+
+/* who the cookie is of; NGX_DECLINED: nobody, or no longer */
+
+static ngx_int_t
+session_open(ngx_http_request_t *r,
+    const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *cookie,
+    ngx_guildlog_login_person_t *person)
+{
+    ngx_int_t  rc;
+
+    rc = ngx_guildlog_login_cookie_open(r->pool, &login->keys, cookie, person);
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    if (person->asked > ngx_time() + SESSION_AHEAD) {
+        person->asked = 0;
+    }
+
+    return person->expires <= ngx_time() ? NGX_DECLINED : NGX_OK;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_session_renew(ngx_http_guildlog_call_t *call,
+    void (*resume)(ngx_http_guildlog_call_t *call, ngx_int_t rc))
+{
+    ngx_str_t                     cookie;
+    ngx_uint_t                    status;
+    session_wait_t               *wait;
+    ngx_http_request_t           *r;
+    ngx_guildlog_login_person_t  *person;
+
+    r = call->request;
+    person = call->ctx->person;
+
+    if (person == NULL
+        || ngx_time() < person->asked + NGX_GUILDLOG_LOGIN_FRESH)
+    {
+        return NGX_OK;
+    }
+
+    status = ngx_http_guildlog_visit_kept(person, &cookie);
+
+    if (status) {
+        return session_replace(call, status, &cookie);
+    }
+
+    wait = ngx_pcalloc(r->pool, sizeof(session_wait_t));
+    if (wait == NULL) {
+        return NGX_ERROR;
+    }
+
+    wait->call = call;
+    wait->resume = resume;
+    wait->visitor.handler = session_renewed;
+    wait->visitor.data = wait;
+
+    if (ngx_http_guildlog_visit_renew(r, session_login(r), person,
+                                      &wait->visitor)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    r->main->count++;
+
+    return NGX_AGAIN;
+}
+
+
+static void
+session_renewed(void *data, ngx_uint_t status, const ngx_str_t *cookie)
+{
+    session_wait_t *wait = data;
+
+    ngx_http_request_t  *r;
+
+    r = wait->call->request;
+
+    ngx_http_set_log_request(r->connection->log, r);
+
+    wait->resume(wait->call, session_replace(wait->call, status, cookie));
+}
+
+
+/* the request goes on with the new cookie, and the browser gets it */
+
+static ngx_int_t
+session_replace(ngx_http_guildlog_call_t *call, ngx_uint_t status,
+    const ngx_str_t *cookie)
+{
+    ngx_int_t                 rc;
+    ngx_str_t                 value;
+    ngx_http_request_t       *r;
+    ngx_http_guildlog_ctx_t  *ctx;
+
+    static const ngx_str_t  failed =
+        ngx_string("the chat platform does not tell who may do this, "
+                   "try again later");
+
+    r = call->request;
+    ctx = call->ctx;
+
+    if (status == NGX_HTTP_OK) {
+        value.len = cookie->len;
+        value.data = ngx_pstrdup(r->main->pool, (ngx_str_t *) cookie);
+
+        if (value.data == NULL) {
+            return NGX_ERROR;
+        }
+
+        rc = session_take(r, ctx, &value);
+
+        if (rc != NGX_OK || ctx->cause == NGX_GUILDLOG_AUTH_OK) {
+            return rc == NGX_OK
+                   ? session_set(r, session_login(r),
+                                              NGX_HTTP_GUILDLOG_SESSION_COOKIE,
+                                              &value,
+                                              ctx->person->expires - ngx_time())
+                   : rc;
+        }
+    }
+
+    if (status == NGX_HTTP_SERVICE_UNAVAILABLE) {
+        if (ngx_http_guildlog_response_header_number(r, "Retry-After", 5)
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+
+        return ngx_http_guildlog_call_refuse(call, status, &failed);
+    }
+
+    ctx->cause = NGX_GUILDLOG_AUTH_REVOKED;
+
+    if (ngx_http_guildlog_response_challenge(r, ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_call_refuse(call, NGX_HTTP_UNAUTHORIZED, NULL);
+}
+
+
+/*
+ * GET /me: what the cookie tells of the person; the database adds the names of
+ * the servers, and those whose list of access has the person.
+ */
+
+ngx_int_t
+ngx_http_guildlog_me_start(ngx_http_guildlog_call_t *call)
+{
+    ngx_uint_t                    i;
+    ngx_guildlog_json_t           w;
+    ngx_guildlog_login_person_t  *person;
+
+    person = call->ctx->person;
+
+    ngx_guildlog_json_init(&w, call->request->pool,
+                           256 + 100 * person->nservers);
+    ngx_guildlog_json_begin(&w, '{');
+
+    ngx_guildlog_json_key(&w, "id");
+    ngx_guildlog_json_string(&w, &person->user);
+    ngx_guildlog_json_key(&w, "name");
+    ngx_guildlog_json_string(&w, &person->name);
+    me_picture(&w, "avatar", &person->avatar);
+
+    ngx_guildlog_json_key(&w, "servers");
+    ngx_guildlog_json_begin(&w, '[');
+
+    for (i = 0; i < person->nservers; i++) {
+        ngx_guildlog_json_begin(&w, '{');
+        ngx_guildlog_json_key(&w, "id");
+        ngx_guildlog_json_string(&w, &person->servers[i].id);
+        me_picture(&w, "icon", &person->servers[i].icon);
+        ngx_guildlog_json_end(&w);
+    }
+
+    ngx_guildlog_json_end(&w);
+    ngx_guildlog_json_end(&w);
+
+    if (ngx_guildlog_json_written(&w, &call->args[call->nargs++]) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_call_ask(call, call->route->stmt);
+}
+
+
+static void
+me_picture(ngx_guildlog_json_t *w, const char *key, const ngx_str_t *name)
+{
+    ngx_guildlog_json_key(w, key);
+
+    if (name->len) {
+        ngx_guildlog_json_string(w, name);
+    } else {
+        ngx_guildlog_json_null(w);
+    }
 }

@@ -37,8 +37,6 @@ typedef struct {
 } ngx_http_guildlog_visitor_t;
 
 
-/* ngx_http_guildlog_visit.c */
-
 /*
  * Exchanges the code in a form, for a session of that id.  NGX_OK: the
  * visitor's handler will be called; NGX_ERROR: out of memory.
@@ -56,45 +54,12 @@ ngx_int_t ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
 /* the worker may wait no longer: all visits end with 503 */
 void ngx_http_guildlog_visit_expire(void);
 
-/* ngx_http_guildlog_visit_kept.c */
-
 /*
  * What came of a renewal, not long ago; a status as above, 0: it is not known.
  * The cookie is valid until the event loop is next.
  */
 ngx_uint_t ngx_http_guildlog_visit_kept(
     const ngx_guildlog_login_person_t *person, ngx_str_t *cookie);
-
-
-/* ngx_http_guildlog_session.c */
-
-typedef enum {
-    NGX_HTTP_GUILDLOG_SESSION_COOKIE = 0,
-    NGX_HTTP_GUILDLOG_SESSION_START    /* of a sign-in that has begun */
-} ngx_http_guildlog_session_e;
-
-/* the value of a cookie of the request; NGX_DECLINED: there is none */
-ngx_int_t ngx_http_guildlog_session_find(ngx_http_request_t *r,
-    const ngx_http_guildlog_login_conf_t *login,
-    ngx_http_guildlog_session_e which, ngx_str_t *value);
-
-/* sets a cookie for so many seconds; 0: the browser forgets it */
-ngx_int_t ngx_http_guildlog_session_set(ngx_http_request_t *r,
-    const ngx_http_guildlog_login_conf_t *login,
-    ngx_http_guildlog_session_e which, const ngx_str_t *value, time_t lives);
-
-/* scheme and host of this service, as a browser says them */
-ngx_int_t ngx_http_guildlog_session_origin(ngx_http_request_t *r,
-    const ngx_http_guildlog_login_conf_t *login, ngx_str_t *origin);
-
-/* does a page of another origin ask?  NGX_ERROR: out of memory */
-ngx_int_t ngx_http_guildlog_session_is_foreign(ngx_http_request_t *r,
-    const ngx_http_guildlog_login_conf_t *login);
-
-/* who the cookie is of; NGX_DECLINED: nobody, or no longer */
-ngx_int_t ngx_http_guildlog_session_open(ngx_http_request_t *r,
-    const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *cookie,
-    ngx_guildlog_login_person_t *person);
 
 
 #endif /* _NGX_HTTP_GUILDLOG_LOGIN_H_INCLUDED_ */

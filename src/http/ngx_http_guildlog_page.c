@@ -43,6 +43,41 @@ enum {
 #define NGX_HTTP_GUILDLOG_PAGE_HEAD  64
 
 
+/* the key is all arguments from the server on, without the token's kind */
+
+#define NGX_HTTP_GUILDLOG_KEPT_FROM  1
+#define NGX_HTTP_GUILDLOG_KEPT_KIND  3
+
+
+/* bytes of an entry besides the columns of its row, at most */
+
+#define NGX_HTTP_GUILDLOG_LOG_JSON_ONE                                        \
+    (sizeof(",,\"delivery\":{\"status\":\"not_delivered\",\"reason\":"        \
+            "\"queued\",\"channelId\":null,\"messageId\":null}}") + 16        \
+     + sizeof(",\"changes\":null,\"until\":null,\"role_id\":null,"            \
+              "\"image\":null"))
+
+
+/* a delivery, in the order of its columns */
+
+enum {
+    NGX_HTTP_GUILDLOG_DELIVERY_STATUS = 0,
+    NGX_HTTP_GUILDLOG_DELIVERY_REASON,
+    NGX_HTTP_GUILDLOG_DELIVERY_CHANNEL,
+    NGX_HTTP_GUILDLOG_DELIVERY_MESSAGE,
+    NGX_HTTP_GUILDLOG_DELIVERY_LAST
+};
+
+
+/* and the place of an entry that shares its row with others */
+
+enum {
+    NGX_HTTP_GUILDLOG_JOINED_LANE = NGX_HTTP_GUILDLOG_DELIVERY_LAST,
+    NGX_HTTP_GUILDLOG_JOINED_SEQ,
+    NGX_HTTP_GUILDLOG_JOINED_LAST
+};
+
+
 static void ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_page_find(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_page_found(ngx_http_guildlog_call_t *call);
@@ -61,6 +96,46 @@ static void ngx_http_guildlog_page_range(ngx_guildlog_places_t *ranges,
 static ngx_int_t ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_http_guildlog_log_json_t *entries,
     ngx_str_t *body);
+static ngx_int_t page_cache_recall(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt);
+static ngx_int_t ngx_http_guildlog_page_key(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt);
+static void ngx_http_guildlog_page_cleanup(void *data);
+static void page_cache_keep(ngx_http_guildlog_call_t *call,
+    const ngx_str_t *state, const ngx_str_t *body);
+static ngx_uint_t ngx_http_guildlog_log_json_count(
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
+static ngx_int_t log_json_add(ngx_http_guildlog_log_json_t *entries,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
+static void ngx_http_guildlog_log_json_delivery(
+    ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_str_t *delivery);
+static ngx_int_t ngx_http_guildlog_log_json_split(
+    ngx_http_guildlog_log_json_t *entries, ngx_guildlog_db_result_t *result,
+    ngx_uint_t row);
+static u_char *ngx_http_guildlog_log_json_line(u_char *p, u_char *last,
+    ngx_str_t *joined);
+static ngx_int_t ngx_http_guildlog_log_json_place(ngx_str_t *joined,
+    const ngx_guildlog_places_t *ranges);
+static void ngx_http_guildlog_log_json_doc(
+    ngx_http_guildlog_log_json_t *entries, const ngx_str_t *doc);
+static u_char *ngx_http_guildlog_log_json_copy(u_char *p,
+    const ngx_str_t *doc);
+static void ngx_http_guildlog_log_json_write(
+    ngx_http_guildlog_log_json_t *entries, const ngx_str_t *delivery);
+static ngx_uint_t ngx_http_guildlog_log_json_decided(const ngx_str_t *delivery);
+static u_char *ngx_http_guildlog_log_json_end(u_char *p,
+    const ngx_str_t *delivery);
+static u_char *ngx_http_guildlog_log_json_string(u_char *p,
+    const ngx_str_t *name, const ngx_str_t *value);
+
+
+/* by dstatus */
+
+static const ngx_str_t  ngx_http_guildlog_log_json_words[] = {
+    ngx_string("not_delivered"),
+    ngx_string("unknown"),
+    ngx_string("delivered")
+};
 
 
 ngx_int_t
@@ -105,7 +180,7 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
         ngx_http_guildlog_page_plain(call);
     }
 
-    if (ngx_http_guildlog_page_cache_recall(call, &ngx_guildlog_stmts[stmt])
+    if (page_cache_recall(call, &ngx_guildlog_stmts[stmt])
         != NGX_OK)
     {
         return NGX_ERROR;
@@ -315,7 +390,7 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
     if (!entries.undecided) {
         state = ngx_guildlog_db_result_value(result, 0,
                                              NGX_HTTP_GUILDLOG_LOG_REASON);
-        ngx_http_guildlog_page_cache_keep(call, &state, &body);
+        page_cache_keep(call, &state, &body);
     }
 
     return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK, &body);
@@ -496,7 +571,7 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     entries->last = p;
 
     for (row = 1; row < result->rows; row++) {
-        rc = ngx_http_guildlog_log_json_add(entries, result, row);
+        rc = log_json_add(entries, result, row);
 
         if (rc != NGX_OK) {
             return rc;
@@ -526,4 +601,534 @@ ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
     body->len = p - body->data;
 
     return NGX_OK;
+}
+
+
+/*
+ * Pages that are asked for again: a worker keeps them, and asks the database
+ * only whether one has changed.
+ */
+
+/*
+ * Looks for the page of these arguments in the cache: sets call->page and
+ * call->page_key, and appends the page's state to the arguments (null without
+ * a page).  NGX_ERROR: out of memory.
+ */
+
+static ngx_int_t
+page_cache_recall(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt)
+{
+    ngx_str_t           *known;
+    ngx_pool_cleanup_t  *cln;
+
+    known = &call->args[call->nargs];
+    ngx_str_null(known);
+
+    if (ngx_http_guildlog_worker.shelf) {
+
+        if (ngx_http_guildlog_page_key(call, stmt) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        cln = ngx_pool_cleanup_add(call->request->pool, 0);
+        if (cln == NULL) {
+            return NGX_ERROR;
+        }
+
+        call->page = ngx_guildlog_shelf_take(ngx_http_guildlog_worker.shelf,
+                                             &call->page_key);
+        if (call->page) {
+            cln->handler = ngx_http_guildlog_page_cleanup;
+            cln->data = call->page;
+            *known = call->page->state;
+
+        } else if (!ngx_guildlog_shelf_asked(ngx_http_guildlog_worker.shelf,
+                                             &call->page_key))
+        {
+            ngx_str_null(&call->page_key);
+        }
+    }
+
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                   "guildlog page cache: %s",
+                   call->page ? "known" : "not known");
+
+    call->nargs++;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_page_key(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt)
+{
+    u_char      *p;
+    size_t       len;
+    ngx_str_t   *arg;
+    ngx_uint_t   i;
+
+    len = 2 * NGX_INT_T_LEN + 1;
+
+    for (i = NGX_HTTP_GUILDLOG_KEPT_FROM; i < call->nargs; i++) {
+        len += NGX_INT_T_LEN + 2 + call->args[i].len;
+    }
+
+    p = ngx_pnalloc(call->request->pool, len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    call->page_key.data = p;
+    p = ngx_sprintf(p, "%ui %ui", call->conf->database->index, stmt->index);
+
+    for (i = NGX_HTTP_GUILDLOG_KEPT_FROM; i < call->nargs; i++) {
+        arg = &call->args[i];
+
+        if (i == NGX_HTTP_GUILDLOG_KEPT_KIND) {
+            continue;
+        }
+
+        p = arg->data ? ngx_sprintf(p, " %uz:%V", arg->len, arg)
+                      : ngx_cpymem(p, " -", 2);
+    }
+
+    call->page_key.len = p - call->page_key.data;
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_guildlog_page_cleanup(void *data)
+{
+    ngx_guildlog_shelf_give_back(data);
+}
+
+
+/* keeps a page in that state, if it was asked for before */
+
+static void
+page_cache_keep(ngx_http_guildlog_call_t *call, const ngx_str_t *state,
+    const ngx_str_t *body)
+{
+    if (call->page_key.data && state->len) {
+        ngx_log_debug1(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                       "guildlog page cache: keeps %uz bytes", body->len);
+
+        ngx_guildlog_shelf_put(ngx_http_guildlog_worker.shelf,
+                               &call->page_key, state, body);
+    }
+}
+
+
+/*
+ * GET /logs/{id}: one entry.
+ */
+
+ngx_int_t
+ngx_http_guildlog_entry_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result)
+{
+    ngx_int_t  rc;
+    ngx_str_t  body;
+
+    if (!ngx_http_guildlog_response_has_log(call, result, &rc)) {
+        return rc;
+    }
+
+    if (result->rows == 1) {
+        return ngx_http_guildlog_response_error(call->request,
+                                                NGX_HTTP_NOT_FOUND, NULL);
+    }
+
+    body.data = ngx_pnalloc(call->request->pool,
+                            ngx_http_guildlog_log_json_size(result, NULL));
+    if (body.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    body.len = ngx_http_guildlog_log_json_entry(body.data, result, 1)
+               - body.data;
+
+    return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK, &body);
+}
+
+
+/*
+ * Writes the entries of a result: the document as it is stored, and what became
+ * of its delivery.
+ */
+
+size_t
+ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result,
+    const ngx_guildlog_places_t *ranges)
+{
+    size_t      size;
+    ngx_uint_t  row, n;
+
+    size = ngx_guildlog_db_result_size(result);
+
+    if (ranges == NULL) {
+        return size + result->rows * NGX_HTTP_GUILDLOG_LOG_JSON_ONE;
+    }
+
+    n = result->rows;
+
+    for (row = 1; row < result->rows; row++) {
+        n += ngx_http_guildlog_log_json_count(result, row);
+    }
+
+    return size + n * (NGX_HTTP_GUILDLOG_LOG_JSON_ONE + ranges->longest);
+}
+
+
+/* how many entries that row has; 0: it is a single one, in columns */
+
+static ngx_uint_t
+ngx_http_guildlog_log_json_count(ngx_guildlog_db_result_t *result,
+    ngx_uint_t row)
+{
+    int64_t  n;
+
+    n = ngx_guildlog_db_result_number(result, row, NGX_HTTP_GUILDLOG_LOG_SEQ);
+
+    return n == NGX_ERROR ? 0 : n;
+}
+
+
+u_char *
+ngx_http_guildlog_log_json_entry(u_char *p, ngx_guildlog_db_result_t *result,
+    ngx_uint_t row)
+{
+    ngx_str_t  doc, delivery[NGX_HTTP_GUILDLOG_DELIVERY_LAST];
+
+    ngx_http_guildlog_log_json_delivery(result, row, delivery);
+
+    doc = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
+
+    p = ngx_http_guildlog_log_json_copy(p, &doc);
+
+    return ngx_http_guildlog_log_json_end(p, delivery);
+}
+
+
+/*
+ * Appends the entries of a row.  NGX_DECLINED: the ranges lack the place of an
+ * entry, so its delivery is not known.
+ */
+
+static ngx_int_t
+log_json_add(ngx_http_guildlog_log_json_t *entries,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
+{
+    ngx_str_t  doc, delivery[NGX_HTTP_GUILDLOG_DELIVERY_LAST];
+
+    ngx_http_guildlog_log_json_delivery(result, row, delivery);
+
+    if (delivery[NGX_HTTP_GUILDLOG_DELIVERY_STATUS].data == NULL) {
+        return ngx_http_guildlog_log_json_split(entries, result, row);
+    }
+
+    doc = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
+    ngx_http_guildlog_log_json_doc(entries, &doc);
+    ngx_http_guildlog_log_json_write(entries, delivery);
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_guildlog_log_json_delivery(ngx_guildlog_db_result_t *result,
+    ngx_uint_t row, ngx_str_t *delivery)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < NGX_HTTP_GUILDLOG_DELIVERY_LAST; i++) {
+        delivery[i] = ngx_guildlog_db_result_value(result, row,
+                                          NGX_HTTP_GUILDLOG_LOG_STATUS + i);
+    }
+}
+
+
+static ngx_int_t
+ngx_http_guildlog_log_json_split(ngx_http_guildlog_log_json_t *entries,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
+{
+    u_char      *p, *last;
+    ngx_int_t    rc;
+    ngx_str_t    text, doc, line, same, joined[NGX_HTTP_GUILDLOG_JOINED_LAST];
+    ngx_uint_t   n;
+
+    text = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
+
+    p = text.data;
+    last = text.data + text.len;
+    line.len = 0;
+
+    for (n = ngx_http_guildlog_log_json_count(result, row); n; n--) {
+        doc.data = p;
+
+        p = memchr(p, '\t', last - p);
+        if (p == NULL) {
+            return NGX_ERROR;
+        }
+
+        doc.len = p++ - doc.data;
+        ngx_http_guildlog_log_json_doc(entries, &doc);
+
+        /* most often the delivery is the same as before */
+
+        if (line.len && line.len <= (size_t) (last - p)
+            && ngx_memcmp(p, line.data, line.len) == 0)
+        {
+            entries->last = ngx_cpymem(entries->last, same.data, same.len);
+            p += line.len;
+            continue;
+        }
+
+        line.data = p;
+        p = ngx_http_guildlog_log_json_line(p, last, joined);
+        line.len = p - line.data;
+
+        rc = ngx_http_guildlog_log_json_place(joined, entries->ranges);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+
+        same.data = entries->last;
+        ngx_http_guildlog_log_json_write(entries, joined);
+        same.len = entries->last - same.data;
+    }
+
+    return p == last ? NGX_OK : NGX_ERROR;
+}
+
+
+/* parses the words of a line; returns where the next line begins */
+
+static u_char *
+ngx_http_guildlog_log_json_line(u_char *p, u_char *last, ngx_str_t *joined)
+{
+    ngx_str_t  *word;
+
+    ngx_memzero(joined, NGX_HTTP_GUILDLOG_JOINED_LAST * sizeof(ngx_str_t));
+
+    while (p < last && *p != '\n') {
+
+        if (*p <= ' ') {
+            p++;
+            continue;
+        }
+
+        switch (*p++) {
+
+        case 'r':
+            word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_REASON];
+            break;
+
+        case 'c':
+            word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_CHANNEL];
+            break;
+
+        case 'm':
+            word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_MESSAGE];
+            break;
+
+        case 'l':
+            word = &joined[NGX_HTTP_GUILDLOG_JOINED_LANE];
+            break;
+
+        case 's':
+            word = &joined[NGX_HTTP_GUILDLOG_JOINED_SEQ];
+            break;
+
+        default:
+            word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_STATUS];
+            p--;
+        }
+
+        word->data = p;
+
+        while (p < last && *p > ' ') {
+            p++;
+        }
+
+        word->len = p - word->data;
+    }
+
+    return p < last ? p + 1 : p;
+}
+
+
+/* finds the delivery of an entry: in its line, or by its place in a lane */
+
+static ngx_int_t
+ngx_http_guildlog_log_json_place(ngx_str_t *joined,
+    const ngx_guildlog_places_t *ranges)
+{
+    ngx_int_t                           status;
+    ngx_str_t                          *lane, *seq, *word;
+    const ngx_guildlog_places_range_t  *range;
+
+    lane = &joined[NGX_HTTP_GUILDLOG_JOINED_LANE];
+    seq = &joined[NGX_HTTP_GUILDLOG_JOINED_SEQ];
+    word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_STATUS];
+
+    if (word->data) {
+        status = ngx_atoi(word->data, word->len);
+
+    } else if (lane->data == NULL) {
+        status = 0;
+        ngx_str_set(&joined[NGX_HTTP_GUILDLOG_DELIVERY_REASON], "queued");
+
+    } else {
+        range = ngx_guildlog_places_find(ranges,
+                                         ngx_atoi(lane->data, lane->len),
+                                         ngx_atoi(seq->data, seq->len));
+        if (range == NULL) {
+            return NGX_DECLINED;
+        }
+
+        status = range->status;
+        joined[NGX_HTTP_GUILDLOG_DELIVERY_REASON] = range->reason;
+        joined[NGX_HTTP_GUILDLOG_DELIVERY_MESSAGE] = range->message;
+    }
+
+    if ((size_t) status >= sizeof(ngx_http_guildlog_log_json_words)
+                           / sizeof(ngx_http_guildlog_log_json_words[0]))
+    {
+        return NGX_ERROR;
+    }
+
+    *word = ngx_http_guildlog_log_json_words[status];
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_guildlog_log_json_doc(ngx_http_guildlog_log_json_t *entries,
+    const ngx_str_t *doc)
+{
+    if (entries->n++) {
+        *entries->last++ = ',';
+    }
+
+    entries->last = ngx_http_guildlog_log_json_copy(entries->last, doc);
+}
+
+
+/*
+ * A document with changes, or another of the fields that few entries have, ends
+ * with all of them.  The last one is an object or null; a string never ends in
+ * bare quotes and null.
+ */
+
+static u_char *
+ngx_http_guildlog_log_json_copy(u_char *p, const ngx_str_t *doc)
+{
+    static const ngx_str_t  none = ngx_string(",\"changes\":null,"
+                                     "\"until\":null,\"role_id\":null"
+                                     ",\"image\":null");
+    static const ngx_str_t  last = ngx_string(",\"image\":null");
+
+    p = ngx_cpymem(p, doc->data, doc->len);
+
+    if (p[-1] == '}'
+        || (doc->len > last.len
+            && ngx_memcmp(p - last.len, last.data, last.len) == 0))
+    {
+        return p;
+    }
+
+    return ngx_cpymem(p, none.data, none.len);
+}
+
+
+static void
+ngx_http_guildlog_log_json_write(ngx_http_guildlog_log_json_t *entries,
+    const ngx_str_t *delivery)
+{
+    if (!ngx_http_guildlog_log_json_decided(delivery)) {
+        entries->undecided = 1;
+    }
+
+    entries->last = ngx_http_guildlog_log_json_end(entries->last, delivery);
+}
+
+
+/* can the delivery no longer change without a request? */
+
+static ngx_uint_t
+ngx_http_guildlog_log_json_decided(const ngx_str_t *delivery)
+{
+    ngx_uint_t  i;
+
+    static const ngx_str_t  open[] = {
+        ngx_string("held"), ngx_string("queued"), ngx_string("retrying"),
+        ngx_string("in_flight")
+    };
+
+    switch (delivery[NGX_HTTP_GUILDLOG_DELIVERY_STATUS].data[0]) {
+
+    case 'd':
+        return 1;
+
+    case 'u':
+        return 0;
+    }
+
+    for (i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
+        if (ngx_guildlog_str_eq(&open[i],
+                                &delivery[NGX_HTTP_GUILDLOG_DELIVERY_REASON]))
+        {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+static u_char *
+ngx_http_guildlog_log_json_end(u_char *p, const ngx_str_t *delivery)
+{
+    ngx_uint_t  i;
+
+    static const ngx_str_t  names[] = {
+        ngx_string(",\"delivery\":{\"status\":"), ngx_string(",\"reason\":"),
+        ngx_string(",\"channelId\":"), ngx_string(",\"messageId\":")
+    };
+
+    for (i = 0; i < NGX_HTTP_GUILDLOG_DELIVERY_LAST; i++) {
+        p = ngx_http_guildlog_log_json_string(p, &names[i], &delivery[i]);
+    }
+
+    *p++ = '}';
+    *p++ = '}';
+
+    return p;
+}
+
+
+/* writes a word or an id, in which nothing has to be escaped */
+
+static u_char *
+ngx_http_guildlog_log_json_string(u_char *p, const ngx_str_t *name,
+    const ngx_str_t *value)
+{
+    p = ngx_cpymem(p, name->data, name->len);
+
+    if (value->data == NULL) {
+        return ngx_cpymem(p, "null", sizeof("null") - 1);
+    }
+
+    *p++ = '"';
+    p = ngx_cpymem(p, value->data, value->len);
+    *p++ = '"';
+
+    return p;
 }

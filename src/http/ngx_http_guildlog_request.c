@@ -11,9 +11,9 @@
 
 static ngx_http_guildlog_call_t *request_create(ngx_http_request_t *r);
 static void request_cleanup(void *data);
-static ngx_int_t request_admit(ngx_http_guildlog_call_t *call);
 static void request_resume(ngx_http_guildlog_call_t *call, ngx_int_t rc);
 static ngx_int_t request_serve(ngx_http_guildlog_call_t *call);
+static ngx_int_t request_admit(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_refuse_unread(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_match(ngx_http_guildlog_call_t *call);
 static ngx_uint_t request_is_ambiguous(ngx_http_request_t *r, ngx_str_t *sent);
@@ -29,6 +29,15 @@ static void request_bind_digit(ngx_http_guildlog_call_t *call,
 static ngx_int_t request_skip(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_bind_body(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_submit(ngx_http_guildlog_call_t *call);
+static void ngx_http_guildlog_ctx_cleanup(void *data);
+static void ngx_http_guildlog_done(void *data,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t body_read(ngx_http_guildlog_call_t *call);
+static ngx_uint_t body_is_type(ngx_http_request_t *r,
+    const ngx_str_t *expected);
+static void body_read_handler(ngx_http_request_t *r);
+static ngx_int_t body_read_more(ngx_http_guildlog_call_t *call);
+static ngx_int_t body_take(ngx_http_guildlog_call_t *call);
 
 
 _Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
@@ -234,7 +243,7 @@ request_serve(ngx_http_guildlog_call_t *call)
     }
 
     if (rc == NGX_OK) {
-        rc = call->route->body ? ngx_http_guildlog_body_read(call)
+        rc = call->route->body ? body_read(call)
                                : request_skip(call);
     }
 
@@ -775,6 +784,455 @@ ngx_http_guildlog_request_log_handler(ngx_http_request_t *r)
                                r->err_status ? r->err_status
                                              : r->headers_out.status,
                                ngx_guildlog_clock_us() - ctx->start_us);
+
+    return NGX_OK;
+}
+
+
+/*
+ * A request at a plane of ours, from the statement to the end.  Every endpoint
+ * uses this; nothing here knows a certain endpoint.
+ */
+
+/* the context outlives internal redirects, which wipe r->ctx */
+
+ngx_http_guildlog_ctx_t *
+ngx_http_guildlog_call_ctx(ngx_http_request_t *r, ngx_uint_t create)
+{
+    ngx_pool_cleanup_t       *cln;
+    ngx_http_guildlog_ctx_t  *ctx;
+
+    r = r->main;
+
+    ctx = ngx_http_get_module_ctx(r, ngx_http_guildlog_module);
+
+    if (ctx) {
+        return ctx;
+    }
+
+    if (r->internal || r->filter_finalize) {
+        for (cln = r->pool->cleanup; cln; cln = cln->next) {
+            if (cln->handler == ngx_http_guildlog_ctx_cleanup) {
+                ngx_http_set_ctx(r, cln->data, ngx_http_guildlog_module);
+                return cln->data;
+            }
+        }
+    }
+
+    if (!create) {
+        return NULL;
+    }
+
+    cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_http_guildlog_ctx_t));
+    if (cln == NULL) {
+        return NULL;
+    }
+
+    ctx = cln->data;
+    ngx_memzero(ctx, sizeof(ngx_http_guildlog_ctx_t));
+
+    cln->handler = ngx_http_guildlog_ctx_cleanup;
+    ctx->start_us = ngx_guildlog_clock_us();
+
+    ngx_http_set_ctx(r, ctx, ngx_http_guildlog_module);
+
+    return ctx;
+}
+
+
+static void
+ngx_http_guildlog_ctx_cleanup(void *data)
+{
+    /* void: call_ctx() finds the context by this handler */
+}
+
+
+ngx_int_t
+ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
+    const ngx_guildlog_stmt_t *stmt)
+{
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    if (call->nargs != stmt->nargs) {
+        ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
+                      "\"%s\" takes %ui arguments, the route has %ui",
+                      stmt->name, stmt->nargs, call->nargs);
+        return NGX_ERROR;
+    }
+
+    if (ngx_http_guildlog_call_watch(r) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    call->query = ngx_guildlog_db_pool_submit(
+                      ngx_http_guildlog_worker.pools[
+                                                call->conf->database->index],
+                      stmt, call->args, ngx_http_guildlog_done, call);
+
+    if (call->query == NULL) {
+        return NGX_ERROR;
+    }
+
+    call->ctx->statement = stmt->name;
+
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog submits \"%s\"", stmt->name);
+
+    return NGX_AGAIN;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_call_watch(ngx_http_request_t *r)
+{
+    ngx_event_t  *rev;
+
+    rev = r->connection->read;
+
+    /* a client that has gone already would cause no further event */
+
+    if (rev->ready) {
+        ngx_post_event(rev, &ngx_posted_events);
+
+    } else if (ngx_handle_read_event(rev, 0) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    r->read_event_handler = ngx_http_test_reading;
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_guildlog_done(void *data, ngx_guildlog_db_result_t *result)
+{
+    ngx_http_guildlog_call_t *call = data;
+
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    ngx_http_set_log_request(r->connection->log, r);
+
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog result: outcome %ui, %ui rows, %ui us",
+                   (ngx_uint_t) result->outcome, result->rows,
+                   result->time_us);
+
+    call->query = NULL;
+    call->ctx->db_us += result->time_us;
+    call->ctx->asked = 1;
+
+    /* the worker that delivers may have something to do */
+
+    if (!(call->route->stmt->flags & NGX_GUILDLOG_STMT_READ)) {
+        (void) ngx_atomic_fetch_add(
+                         &ngx_http_guildlog_worker.stats.shared->changes, 1);
+    }
+
+    ngx_http_guildlog_call_finish(r, call->endpoint->answer(call, result));
+}
+
+
+void
+ngx_http_guildlog_call_finish(ngx_http_request_t *r, ngx_int_t rc)
+{
+    ngx_connection_t  *c;
+
+    c = r->connection;
+
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0,
+                   "guildlog request ends with %i", rc);
+
+    if (rc != NGX_BUSY) {
+        ngx_http_finalize_request(r, ngx_http_guildlog_response_final(r, rc));
+    }
+
+    ngx_http_run_posted_requests(c);
+}
+
+
+ngx_int_t
+ngx_http_guildlog_call_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status,
+    const ngx_str_t *error)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog refuses the request: %ui", status);
+
+    /*
+     * A client that waits for "100 Continue" may send its body or not: the
+     * next bytes could be a body or a request, so the connection is closed.
+     */
+
+    if (r->headers_in.expect && !r->expect_tested) {
+        r->expect_tested = 1;
+        r->keepalive = 0;
+    }
+
+    if (ngx_http_discard_request_body(r) != NGX_OK) {
+        r->keepalive = 0;
+    }
+
+    rc = ngx_http_guildlog_response_error(r, status, error);
+
+    if (rc == NGX_ERROR || rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+        return rc;
+    }
+
+    return NGX_DONE;
+}
+
+
+/*
+ * Reading the body of a request, in pieces that are bounded here.
+ */
+
+/*
+ * Reads the body, then calls the endpoint's bound().  NGX_AGAIN: this goes on
+ * by itself, and holds a reference to the request; otherwise as a step of
+ * request.c.
+ */
+
+static ngx_int_t
+body_read(ngx_http_guildlog_call_t *call)
+{
+    off_t                n;
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    static const ngx_str_t  json = ngx_string("application/json");
+
+    r = call->request;
+
+    n = r->headers_in.content_length_n;
+
+    if (n > (off_t) call->conf->max_body) {
+        return ngx_http_guildlog_call_refuse(call,
+                                             NGX_HTTP_REQUEST_ENTITY_TOO_LARGE,
+                                             NULL);
+    }
+
+    if ((n > 0 || r->headers_in.chunked)
+        && !body_is_type(r, &json)
+        && !(call->route->kind == NGX_GUILDLOG_RECORD
+             && ngx_http_guildlog_body_is_ndjson(r)))
+    {
+        return ngx_http_guildlog_call_refuse(call,
+                                             NGX_HTTP_UNSUPPORTED_MEDIA_TYPE,
+                                             NULL);
+    }
+
+    call->body_size = n > 0 ? (size_t) n : 1024;
+    call->body.data = ngx_pnalloc(r->pool, call->body_size);
+
+    if (call->body.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    call->ctx->call = call;
+
+    /*
+     * nginx would compare the body with client_max_body_size instead of
+     * guildlog_max_body, and could write it into a file.  Here the pieces are
+     * taken as they come, and counted.
+     */
+
+    r->request_body_no_buffering = 1;
+
+    rc = ngx_http_read_client_request_body(r, body_read_handler);
+
+    if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+        r->keepalive = 0;
+        return ngx_http_guildlog_call_refuse(call, rc, NULL);
+    }
+
+    /* the query keeps the reference that was taken for the body */
+
+    return NGX_AGAIN;
+}
+
+
+static ngx_uint_t
+body_is_type(ngx_http_request_t *r, const ngx_str_t *expected)
+{
+    u_char     *p, *last;
+    ngx_str_t  *type;
+
+    if (r->headers_in.content_type == NULL) {
+        return 0;
+    }
+
+    type = &r->headers_in.content_type->value;
+
+    if (type->len < expected->len
+        || ngx_strncasecmp(type->data, expected->data, expected->len) != 0)
+    {
+        return 0;
+    }
+
+    p = type->data + expected->len;
+    last = type->data + type->len;
+
+    while (p < last && (*p == ' ' || *p == '\t')) {
+        p++;
+    }
+
+    return p == last || *p == ';';
+}
+
+
+ngx_uint_t
+ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r)
+{
+    static const ngx_str_t  ndjson = ngx_string("application/x-ndjson");
+
+    return body_is_type(r, &ndjson);
+}
+
+
+static void
+body_read_handler(ngx_http_request_t *r)
+{
+    ngx_int_t                  rc;
+    ngx_http_guildlog_call_t  *call;
+
+    call = ngx_http_guildlog_call_ctx(r, 0)->call;
+
+    rc = body_read_more(call);
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog body: %uz bytes, %i", call->body.len, rc);
+
+    if (rc == NGX_AGAIN) {
+        return;
+    }
+
+    if (rc == NGX_OK) {
+        rc = call->endpoint->bound(call);
+    }
+
+    if (rc != NGX_AGAIN) {
+        ngx_http_finalize_request(r, ngx_http_guildlog_response_final(r, rc));
+    }
+}
+
+
+static ngx_int_t
+body_read_more(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    for ( ;; ) {
+
+        rc = body_take(call);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+
+        if (!r->reading_body) {
+            return NGX_OK;
+        }
+
+        rc = ngx_http_read_unbuffered_request_body(r);
+
+        if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+            return ngx_http_guildlog_call_refuse(call, rc, NULL);
+        }
+
+        if (rc == NGX_ERROR) {
+            return NGX_ERROR;
+        }
+
+        if (rc == NGX_AGAIN && r->request_body->bufs == NULL) {
+            r->read_event_handler = body_read_handler;
+            return NGX_AGAIN;
+        }
+    }
+}
+
+
+/*
+ * Copies the pieces that have come.  A body that another module has read
+ * (before an internal redirect, for a mirror) may be in a file, and is left as
+ * it is.  The buffers of a body that is read here go back to nginx.
+ */
+
+static ngx_int_t
+body_take(ngx_http_guildlog_call_t *call)
+{
+    size_t               n, size;
+    u_char              *p;
+    ngx_buf_t           *b;
+    ngx_chain_t         *cl;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    if (r->request_body == NULL) {
+        return NGX_OK;
+    }
+
+    for (cl = r->request_body->bufs; cl; cl = cl->next) {
+
+        b = cl->buf;
+        n = ngx_buf_size(b);
+
+        if (n == 0) {
+            continue;
+        }
+
+        if (call->body.len + n > call->conf->max_body) {
+            return ngx_http_guildlog_call_refuse(call,
+                                            NGX_HTTP_REQUEST_ENTITY_TOO_LARGE,
+                                            NULL);
+        }
+
+        if (call->body.len + n > call->body_size) {
+            size = ngx_max(call->body_size * 2, call->body.len + n);
+
+            p = ngx_pnalloc(r->pool, size);
+            if (p == NULL) {
+                return NGX_ERROR;
+            }
+
+            ngx_memcpy(p, call->body.data, call->body.len);
+            ngx_pfree(r->pool, call->body.data);
+
+            call->body.data = p;
+            call->body_size = size;
+        }
+
+        p = call->body.data + call->body.len;
+
+        if (ngx_buf_in_memory(b)) {
+            ngx_memcpy(p, b->pos, n);
+
+        } else if (ngx_read_file(b->file, p, n, b->file_pos) != (ssize_t) n) {
+            return NGX_ERROR;
+        }
+
+        call->body.len += n;
+
+        if (r->request_body_no_buffering) {
+            b->pos = b->last;
+        }
+    }
+
+    if (r->request_body_no_buffering) {
+        r->request_body->bufs = NULL;
+    }
 
     return NGX_OK;
 }

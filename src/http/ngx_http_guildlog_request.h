@@ -10,40 +10,18 @@
 #include "http/ngx_http_guildlog_call.h"
 
 
-/* ngx_http_guildlog_request.c */
-
 ngx_int_t ngx_http_guildlog_request_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_request_log_handler(ngx_http_request_t *r);
 
 /* the worker may wait no longer: ends all that have no answer yet with 503 */
 void ngx_http_guildlog_request_expire(void);
 
-/* ngx_http_guildlog_status.c */
-
 ngx_int_t ngx_http_guildlog_status_handler(ngx_http_request_t *r);
-
-/* ngx_http_guildlog_health.c */
-
-/* answers /live and /ready; NGX_DECLINED: it is neither */
-ngx_int_t ngx_http_guildlog_health(ngx_http_request_t *r);
-
-/* ngx_http_guildlog_variables.c */
 
 ngx_int_t ngx_http_guildlog_variables_add(ngx_conf_t *cf);
 
 
-/* ngx_http_guildlog_body.c */
-
-/*
- * Reads the body, then calls the endpoint's bound().  NGX_AGAIN: this goes on
- * by itself, and holds a reference to the request; otherwise as a step of
- * request.c.
- */
-ngx_int_t ngx_http_guildlog_body_read(ngx_http_guildlog_call_t *call);
-
 ngx_uint_t ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r);
-
-/* ngx_http_guildlog_seat.c */
 
 /*
  * Takes a seat of the token for a stream or an export, until the request ends;
@@ -52,36 +30,24 @@ ngx_uint_t ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call);
 
 
-/* ngx_http_guildlog_entry.c */
-
 ngx_int_t ngx_http_guildlog_entry_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-
-/* ngx_http_guildlog_page.c */
 
 ngx_int_t ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
-/* ngx_http_guildlog_large.c */
-
 ngx_int_t ngx_http_guildlog_large_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-
-/* ngx_http_guildlog_export.c */
 
 ngx_int_t ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
-/* ngx_http_guildlog_stream.c */
-
 ngx_int_t ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-
-/* ngx_http_guildlog_trouble.c and ngx_http_guildlog_trouble_test.c */
 
 ngx_int_t ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_troubleshoot_answer(
@@ -91,17 +57,11 @@ ngx_int_t ngx_http_guildlog_trouble_test_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_trouble_test_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
-/* ngx_http_guildlog_token.c */
-
 ngx_int_t ngx_http_guildlog_token_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_token_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
-/* ngx_http_guildlog_login.c */
-
 ngx_int_t ngx_http_guildlog_login_handler(ngx_http_request_t *r);
-
-/* ngx_http_guildlog_session.c */
 
 /*
  * Takes the cookie of a request without a token: ctx->cause and ctx->person.
@@ -117,16 +77,10 @@ ngx_int_t ngx_http_guildlog_session_authenticate(ngx_http_request_t *r,
 ngx_int_t ngx_http_guildlog_session_renew(ngx_http_guildlog_call_t *call,
     void (*resume)(ngx_http_guildlog_call_t *call, ngx_int_t rc));
 
-/* ngx_http_guildlog_me.c */
-
 ngx_int_t ngx_http_guildlog_me_start(ngx_http_guildlog_call_t *call);
-
-/* ngx_http_guildlog_types.c */
 
 ngx_int_t ngx_http_guildlog_types_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-
-/* ngx_http_guildlog_record.c */
 
 ngx_int_t ngx_http_guildlog_record_bound(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,

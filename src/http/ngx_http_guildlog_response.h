@@ -75,33 +75,9 @@ ngx_int_t ngx_http_guildlog_response_header_number(ngx_http_request_t *r,
     const char *name, ngx_uint_t n);
 
 
-/* ngx_http_guildlog_parts.c */
-
 /* submits the statement of the next part; returns as ask() does */
 typedef ngx_int_t (*ngx_http_guildlog_parts_ask_pt)(
     ngx_http_guildlog_call_t *call);
-
-/* the log calls the answer by that name if it is cut short */
-ngx_int_t ngx_http_guildlog_parts_begin(ngx_http_guildlog_call_t *call,
-    const char *name, ngx_http_guildlog_parts_ask_pt ask);
-
-/*
- * The result of a part has that status.  NGX_ERROR: it is not 200, and the
- * answer is cut short.
- */
-ngx_int_t ngx_http_guildlog_parts_fits(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result, ngx_uint_t status);
-
-/* room for one part, until the next one is reserved; NULL: out of memory */
-u_char *ngx_http_guildlog_parts_reserve(ngx_http_guildlog_call_t *call,
-    size_t size);
-
-/*
- * Sends the reserved room up to last.  With more, the next part is asked for
- * when this one has left.
- */
-ngx_int_t ngx_http_guildlog_parts_send(ngx_http_guildlog_call_t *call,
-    u_char *last, ngx_uint_t more);
 
 /* ends the answer so that no client takes it for complete; NGX_ERROR */
 ngx_int_t ngx_http_guildlog_parts_abort(ngx_http_guildlog_call_t *call,

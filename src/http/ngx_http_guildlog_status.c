@@ -11,7 +11,8 @@
 #include "http/ngx_http_guildlog_access.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
-#include "http/ngx_http_guildlog_status_form.h"
+#include "http/ngx_http_guildlog.h"
+#include "base/ngx_guildlog_json.h"
 
 
 #define STATUS_CODE  (NGX_INT_T_LEN + 1)
@@ -30,6 +31,52 @@
     label, words, last
 
 
+#define STATUS_FORM_NUMBER  (2 * NGX_INT_T_LEN)
+#define STATUS_FORM_LINE    1024
+
+
+#define HEALTH_RECENT  5000   /* ms */
+
+
+typedef struct ngx_http_guildlog_metric_s  ngx_http_guildlog_metric_t;
+
+
+typedef struct {
+    ngx_guildlog_json_t                out;
+    ngx_uint_t                         prometheus;
+    const ngx_http_guildlog_metric_t  *metric;  /* that is written */
+    const char                        *group;   /* NULL: no group is open */
+} ngx_http_guildlog_status_form_t;
+
+
+/* writes the samples of form->metric */
+typedef void (*ngx_http_guildlog_metric_pt)(
+    ngx_http_guildlog_status_form_t *form);
+
+
+struct ngx_http_guildlog_metric_s {
+    const char                        *name;
+    const char                        *type;
+    const char                        *help;
+    ngx_http_guildlog_metric_pt        write;
+    ngx_uint_t                         index;   /* or offset, for write() */
+    ngx_uint_t                         us;      /* 1: values are microseconds
+                                                   and shown as seconds */
+    const char                        *labels;  /* names with spaces between;
+                                                   NULL: one bare value */
+    const char *const                 *words;   /* values of the label, for
+                                                   write(); NULL: others */
+    ngx_uint_t                         nwords;
+};
+
+
+typedef struct {
+    ngx_http_request_t             *request;
+    ngx_guildlog_db_query_t        *query;
+    ngx_uint_t                      database;
+} health_ask_t;
+
+
 static void status_version(ngx_http_guildlog_status_form_t *form);
 static void status_gauge(ngx_http_guildlog_status_form_t *form);
 static void status_oldest(ngx_http_guildlog_status_form_t *form);
@@ -45,6 +92,31 @@ static void status_statement_times(ngx_http_guildlog_status_form_t *form);
 static void status_statement_errors(ngx_http_guildlog_status_form_t *form);
 static const char *status_code(u_char *buf, ngx_uint_t code, const char *word);
 static const char *status_route(ngx_uint_t i);
+static void status_form_init(ngx_http_guildlog_status_form_t *form,
+    ngx_pool_t *pool, ngx_uint_t prometheus);
+static ngx_int_t status_form_done(ngx_http_guildlog_status_form_t *form,
+    ngx_str_t *text);
+static void status_form_metric(ngx_http_guildlog_status_form_t *form,
+    const ngx_http_guildlog_metric_t *metric);
+static void status_form_group(ngx_http_guildlog_status_form_t *form,
+    const char *value);
+static void status_form_sample(ngx_http_guildlog_status_form_t *form,
+    const char *one, const char *two, ngx_uint_t n);
+static u_char *status_form_labels(ngx_http_guildlog_status_form_t *form,
+    u_char *p, u_char *last, const char *one, const char *two);
+static void status_form_histogram(ngx_http_guildlog_status_form_t *form,
+    const char *value, const ngx_guildlog_histogram_t *h);
+static ngx_str_t status_form_number(u_char *buf, ngx_uint_t n, ngx_uint_t us);
+static void status_form_line(ngx_http_guildlog_status_form_t *form,
+    const char *fmt, ...);
+static ngx_int_t health(ngx_http_request_t *r);
+static ngx_uint_t health_is(ngx_http_request_t *r, const char *word);
+static ngx_int_t health_ask(health_ask_t *ask);
+static void health_cleanup(void *data);
+static void health_told(void *data, ngx_guildlog_db_result_t *result);
+static const char *health_obstacle(ngx_guildlog_db_result_t *result,
+    ngx_log_t *log);
+static ngx_int_t health_answer(ngx_http_request_t *r, const char *obstacle);
 
 
 static const ngx_http_guildlog_metric_t  status_metrics[] = {
@@ -181,6 +253,11 @@ static const ngx_http_guildlog_metric_t  status_metrics[] = {
 };
 
 
+/* so many databases, the first ones, told this worker: the schema fits */
+
+static ngx_uint_t  health_fits;
+
+
 ngx_int_t
 ngx_http_guildlog_status_handler(ngx_http_request_t *r)
 {
@@ -203,7 +280,7 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
         return rc;
     }
 
-    rc = ngx_http_guildlog_health(r);
+    rc = health(r);
 
     if (rc != NGX_DECLINED) {
         return rc;
@@ -213,13 +290,13 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
                  && value.len == sizeof("prometheus") - 1
                  && ngx_strncmp(value.data, "prometheus", value.len) == 0;
 
-    ngx_http_guildlog_status_form_init(&form, r->pool, prometheus);
+    status_form_init(&form, r->pool, prometheus);
 
     for (metric = status_metrics; metric->name; metric++) {
-        ngx_http_guildlog_status_form_metric(&form, metric);
+        status_form_metric(&form, metric);
     }
 
-    if (ngx_http_guildlog_status_form_done(&form, &body) != NGX_OK) {
+    if (status_form_done(&form, &body) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -232,7 +309,7 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
 static void
 status_version(ngx_http_guildlog_status_form_t *form)
 {
-    ngx_http_guildlog_status_form_sample(form, NGX_GUILDLOG_VERSION, NULL, 1);
+    status_form_sample(form, NGX_GUILDLOG_VERSION, NULL, 1);
 }
 
 
@@ -244,7 +321,7 @@ status_gauge(ngx_http_guildlog_status_form_t *form)
     n = ngx_guildlog_stats_gauge_sum(&ngx_http_guildlog_worker.stats,
                                      form->metric->index);
 
-    ngx_http_guildlog_status_form_sample(form, NULL, NULL, n);
+    status_form_sample(form, NULL, NULL, n);
 }
 
 
@@ -256,7 +333,7 @@ status_oldest(ngx_http_guildlog_status_form_t *form)
     ms = ngx_guildlog_stats_gauge_most(&ngx_http_guildlog_worker.stats,
                                        NGX_GUILDLOG_GAUGE_OLDEST_MS);
 
-    ngx_http_guildlog_status_form_sample(form, NULL, NULL, ms * 1000);
+    status_form_sample(form, NULL, NULL, ms * 1000);
 }
 
 
@@ -272,8 +349,8 @@ status_figures_age(ngx_http_guildlog_status_form_t *form)
 
     age = told ? ngx_max(ngx_time() - told, 0) : 0;
 
-    ngx_http_guildlog_status_form_sample(form, NULL, NULL,
-                                         (ngx_uint_t) age * 1000000);
+    status_form_sample(form, NULL, NULL,
+                       (ngx_uint_t) age * 1000000);
 }
 
 
@@ -287,7 +364,7 @@ status_lanes(ngx_http_guildlog_status_form_t *form)
         n = ngx_guildlog_stats_gauge_sum(&ngx_http_guildlog_worker.stats,
                                          lane->gauge);
 
-        ngx_http_guildlog_status_form_sample(form, lane->state, NULL, n);
+        status_form_sample(form, lane->state, NULL, n);
     }
 }
 
@@ -299,8 +376,8 @@ status_count(ngx_http_guildlog_status_form_t *form)
 
     count = ngx_http_guildlog_worker.stats.shared->count;
 
-    ngx_http_guildlog_status_form_sample(form, NULL, NULL,
-                                         count[form->metric->index]);
+    status_form_sample(form, NULL, NULL,
+                       count[form->metric->index]);
 }
 
 
@@ -316,8 +393,8 @@ status_words(ngx_http_guildlog_status_form_t *form)
                           + metric->index);
 
     for (i = 0; i < metric->nwords; i++) {
-        ngx_http_guildlog_status_form_sample(form, metric->words[i], NULL,
-                                             n[i]);
+        status_form_sample(form, metric->words[i], NULL,
+                           n[i]);
     }
 }
 
@@ -334,8 +411,8 @@ status_calls(ngx_http_guildlog_status_form_t *form)
 
     for (i = 0; i < NGX_GUILDLOG_TRAFFIC_CALLS; i++) {
 
-        ngx_http_guildlog_status_form_group(form,
-                                            ngx_guildlog_traffic_calls[i]);
+        status_form_group(form,
+                          ngx_guildlog_traffic_calls[i]);
 
         for (j = 0; j < NGX_GUILDLOG_TRAFFIC_CLASSES; j++) {
             for (k = 0; k < NGX_GUILDLOG_TRAFFIC_CODES; k++) {
@@ -349,7 +426,7 @@ status_calls(ngx_http_guildlog_status_form_t *form)
                 code = status_code(buf, ngx_guildlog_traffic_codes[k],
                                    k ? "other" : "none");
 
-                ngx_http_guildlog_status_form_sample(form,
+                status_form_sample(form,
                                    ngx_guildlog_traffic_classes[j], code, n);
             }
         }
@@ -376,8 +453,8 @@ status_tasks(ngx_http_guildlog_status_form_t *form)
             n = ngx_max(ngx_time() - (time_t) n, 0);
         }
 
-        ngx_http_guildlog_status_form_sample(form, (char *) task->name, NULL,
-                                             n);
+        status_form_sample(form, (char *) task->name, NULL,
+                           n);
     }
 }
 
@@ -397,14 +474,14 @@ status_requests(ngx_http_guildlog_status_form_t *form)
             continue;
         }
 
-        ngx_http_guildlog_status_form_group(form, status_route(i));
+        status_form_group(form, status_route(i));
 
         for (j = 0; j < NGX_GUILDLOG_STATS_CODES; j++) {
 
             n = shared->requests[i][j];
 
             if (n) {
-                ngx_http_guildlog_status_form_sample(form,
+                status_form_sample(form,
                     status_code(status, ngx_guildlog_stats_codes[j], "other"),
                     NULL, n);
             }
@@ -419,7 +496,7 @@ status_request_times(ngx_http_guildlog_status_form_t *form)
     ngx_uint_t  i;
 
     for (i = 0; i <= ngx_guildlog_nroutes; i++) {
-        ngx_http_guildlog_status_form_histogram(form,
+        status_form_histogram(form,
                           status_route(i),
                           &ngx_http_guildlog_worker.stats.shared->route[i]);
     }
@@ -432,7 +509,7 @@ status_statement_times(ngx_http_guildlog_status_form_t *form)
     ngx_uint_t  i;
 
     for (i = 0; i < ngx_guildlog_stmt_last; i++) {
-        ngx_http_guildlog_status_form_histogram(form,
+        status_form_histogram(form,
                           ngx_guildlog_stmts[i].name,
                           &ngx_http_guildlog_worker.stats.shared->stmt[i]);
     }
@@ -449,7 +526,7 @@ status_statement_errors(ngx_http_guildlog_status_form_t *form)
         n = ngx_http_guildlog_worker.stats.shared->stmt_errors[i];
 
         if (n) {
-            ngx_http_guildlog_status_form_sample(form,
+            status_form_sample(form,
                                        ngx_guildlog_stmts[i].name, NULL, n);
         }
     }
@@ -477,4 +554,415 @@ static const char *
 status_route(ngx_uint_t i)
 {
     return i < ngx_guildlog_nroutes ? ngx_guildlog_routes[i].name : "none";
+}
+
+
+/*
+ * The two forms of the status page.
+ */
+
+static void
+status_form_init(ngx_http_guildlog_status_form_t *form, ngx_pool_t *pool,
+    ngx_uint_t prometheus)
+{
+    ngx_guildlog_json_init(&form->out, pool, 16384);
+
+    form->prometheus = prometheus;
+
+    if (!prometheus) {
+        ngx_guildlog_json_begin(&form->out, '{');
+    }
+}
+
+
+/* NGX_ERROR: out of memory */
+
+static ngx_int_t
+status_form_done(ngx_http_guildlog_status_form_t *form, ngx_str_t *text)
+{
+    if (!form->prometheus) {
+        ngx_guildlog_json_end(&form->out);
+    }
+
+    return ngx_guildlog_json_written(&form->out, text);
+}
+
+
+/* head, samples and tail of a metric */
+
+static void
+status_form_metric(ngx_http_guildlog_status_form_t *form,
+    const ngx_http_guildlog_metric_t *metric)
+{
+    form->metric = metric;
+    form->group = NULL;
+
+    if (form->prometheus) {
+        status_form_line(form, "# HELP guildlog_%s %s\n"
+                         "# TYPE guildlog_%s %s\n",
+                         metric->name, metric->help,
+                         metric->name, metric->type);
+        metric->write(form);
+        return;
+    }
+
+    ngx_guildlog_json_key(&form->out, metric->name);
+
+    if (metric->labels == NULL) {
+        metric->write(form);
+        return;
+    }
+
+    ngx_guildlog_json_begin(&form->out, '{');
+
+    metric->write(form);
+
+    if (form->group) {
+        ngx_guildlog_json_end(&form->out);
+    }
+
+    ngx_guildlog_json_end(&form->out);
+}
+
+
+/*
+ * The samples that follow have this value of the first label, until the next
+ * group or the end of the metric.  In JSON they are one object.
+ */
+
+static void
+status_form_group(ngx_http_guildlog_status_form_t *form, const char *value)
+{
+    if (!form->prometheus) {
+        if (form->group) {
+            ngx_guildlog_json_end(&form->out);
+        }
+
+        ngx_guildlog_json_key(&form->out, value);
+        ngx_guildlog_json_begin(&form->out, '{');
+    }
+
+    form->group = value;
+}
+
+
+/* one and two are values of the labels that no group has set, or NULL */
+
+static void
+status_form_sample(ngx_http_guildlog_status_form_t *form, const char *one,
+    const char *two, ngx_uint_t n)
+{
+    u_char      buf[STATUS_FORM_NUMBER],
+                key[STATUS_FORM_LINE], *p;
+    ngx_str_t   number;
+
+    number = status_form_number(buf, n, form->metric->us);
+
+    if (form->prometheus) {
+        p = status_form_labels(form, key, key + sizeof(key), one, two);
+
+        status_form_line(form, "guildlog_%s%*s %V\n", form->metric->name,
+                         (size_t) (p - key), key, &number);
+        return;
+    }
+
+    if (one) {
+        p = ngx_slprintf(key, key + sizeof(key) - 1, two ? "%s %s" : "%s",
+                         one, two);
+        *p = '\0';
+
+        ngx_guildlog_json_key(&form->out, (char *) key);
+    }
+
+    ngx_guildlog_json_raw(&form->out, &number);
+}
+
+
+/* the labels of a sample, as {call="execute",status="200"} */
+
+static u_char *
+status_form_labels(ngx_http_guildlog_status_form_t *form, u_char *p,
+    u_char *last, const char *one, const char *two)
+{
+    size_t        len;
+    ngx_uint_t    i;
+    const char   *label;
+    const char   *values[] = { form->group, one, two };
+
+    i = form->group ? 0 : 1;
+
+    for (label = form->metric->labels; label && *label && i < 3; label += len) {
+        label += (*label == ' ');
+        len = strcspn(label, " ");
+
+        p = ngx_slprintf(p, last, "%c%*s=\"%s\"",
+                         label == form->metric->labels ? '{' : ',', len,
+                         label, values[i++]);
+    }
+
+    return form->metric->labels ? ngx_slprintf(p, last, "}") : p;
+}
+
+
+/* value: of the only label; nothing is written for an empty histogram */
+
+/* buckets of Prometheus include the smaller ones; in JSON count and sum do */
+
+static void
+status_form_histogram(ngx_http_guildlog_status_form_t *form, const char *value,
+    const ngx_guildlog_histogram_t *h)
+{
+    u_char       buf[STATUS_FORM_NUMBER];
+    ngx_str_t    seconds;
+    ngx_uint_t   i, n;
+    const char  *name, *label;
+
+    if (h->count == 0) {
+        return;
+    }
+
+    if (!form->prometheus) {
+        status_form_group(form, value);
+        ngx_guildlog_json_key(&form->out, "count");
+        ngx_guildlog_json_number(&form->out, h->count);
+        ngx_guildlog_json_key(&form->out, "sum_us");
+        ngx_guildlog_json_number(&form->out, h->sum_us);
+        return;
+    }
+
+    n = 0;
+    name = form->metric->name;
+    label = form->metric->labels;
+
+    for (i = 0; i < NGX_GUILDLOG_STATS_BUCKETS - 1; i++) {
+        n += h->buckets[i];
+        seconds = status_form_number(buf, ngx_guildlog_stats_bounds_us[i], 1);
+
+        status_form_line(form, "guildlog_%s_bucket{%s=\"%s\","
+                         "le=\"%V\"} %ui\n", name, label,
+                         value, &seconds, n);
+    }
+
+    n += h->buckets[i];
+    seconds = status_form_number(buf, h->sum_us, 1);
+
+    status_form_line(form,
+        "guildlog_%s_bucket{%s=\"%s\",le=\"+Inf\"} %ui\n"
+        "guildlog_%s_sum{%s=\"%s\"} %V\n"
+        "guildlog_%s_count{%s=\"%s\"} %ui\n",
+        name, label, value, n, name, label, value, &seconds,
+        name, label, value, n);
+}
+
+
+static ngx_str_t
+status_form_number(u_char *buf, ngx_uint_t n, ngx_uint_t us)
+{
+    ngx_str_t  number;
+
+    number.data = buf;
+    number.len = (us ? ngx_sprintf(buf, "%ui.%06ui", n / 1000000, n % 1000000)
+                     : ngx_sprintf(buf, "%ui", n))
+                 - buf;
+
+    return number;
+}
+
+
+static void
+status_form_line(ngx_http_guildlog_status_form_t *form, const char *fmt, ...)
+{
+    u_char   buf[STATUS_FORM_LINE], *last;
+    va_list  args;
+
+    va_start(args, fmt);
+    last = ngx_vslprintf(buf, buf + sizeof(buf), fmt, args);
+    va_end(args);
+
+    ngx_guildlog_json_literal(&form->out, buf, last - buf);
+}
+
+
+/*
+ * What a load balancer asks: does nginx answer, and would a request be served?
+ *
+ * A request is served if each database answers and its schema is not older than
+ * the module.  Requests show the former by themselves.  So a database is asked
+ * only where it has answered nobody for a while, and until it has told this
+ * worker its schema once.  They are asked one after another: the first that is
+ * in the way gives the answer.
+ */
+
+/* answers /live and /ready; NGX_DECLINED: it is neither */
+
+static ngx_int_t
+health(ngx_http_request_t *r)
+{
+    ngx_int_t            rc;
+    health_ask_t        *ask;
+    ngx_http_cleanup_t  *cln;
+
+    if (health_is(r, "/live")) {
+        return health_answer(r, NULL);
+    }
+
+    if (!health_is(r, "/ready")) {
+        return NGX_DECLINED;
+    }
+
+    cln = ngx_http_cleanup_add(r, sizeof(health_ask_t));
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    ask = cln->data;
+    ask->request = r;
+    ask->query = NULL;
+    ask->database = 0;
+
+    cln->handler = health_cleanup;
+
+    rc = health_ask(ask);
+
+    if (rc != NGX_AGAIN) {
+        return rc;
+    }
+
+    if (ngx_http_guildlog_call_watch(r) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    r->main->count++;
+
+    return NGX_DONE;
+}
+
+
+static ngx_uint_t
+health_is(ngx_http_request_t *r, const char *word)
+{
+    size_t  len;
+
+    len = ngx_strlen(word);
+
+    return r->uri.len >= len
+           && ngx_memcmp(r->uri.data + r->uri.len - len, word, len) == 0;
+}
+
+
+/* asks the next one; the answer where there is none, as for limits alone */
+
+static ngx_int_t
+health_ask(health_ask_t *ask)
+{
+    ngx_http_guildlog_worker_t  *worker;
+
+    static const ngx_str_t  schema = ngx_string(
+                                         ngx_value(NGX_GUILDLOG_SCHEMA));
+
+    worker = &ngx_http_guildlog_worker;
+
+    while (ask->database < ngx_min(worker->npools, health_fits)
+           && ngx_guildlog_db_pool_answered(worker->pools[ask->database],
+                                            HEALTH_RECENT))
+    {
+        ask->database++;
+    }
+
+    if (ask->database == worker->npools) {
+        return health_answer(ask->request, NULL);
+    }
+
+    ask->query = ngx_guildlog_db_pool_submit(worker->pools[ask->database],
+                             &ngx_guildlog_stmts[ngx_guildlog_stmt_schema_fits],
+                             &schema, health_told, ask);
+
+    return ask->query ? NGX_AGAIN : NGX_ERROR;
+}
+
+
+static void
+health_cleanup(void *data)
+{
+    health_ask_t *ask = data;
+
+    if (ask->query) {
+        ngx_guildlog_db_pool_detach(ask->query);
+    }
+}
+
+
+static void
+health_told(void *data, ngx_guildlog_db_result_t *result)
+{
+    health_ask_t *ask = data;
+
+    ngx_int_t            rc;
+    const char          *obstacle;
+    ngx_http_request_t  *r;
+
+    r = ask->request;
+    ask->query = NULL;
+
+    ngx_http_set_log_request(r->connection->log, r);
+
+    obstacle = health_obstacle(result, r->connection->log);
+
+    if (obstacle) {
+        rc = health_answer(r, obstacle);
+
+    } else {
+        ask->database++;
+        health_fits = ngx_max(health_fits, ask->database);
+
+        rc = health_ask(ask);
+    }
+
+    if (rc != NGX_AGAIN) {
+        ngx_http_guildlog_call_finish(r, rc);
+    }
+}
+
+
+static const char *
+health_obstacle(ngx_guildlog_db_result_t *result, ngx_log_t *log)
+{
+    ngx_uint_t  status;
+
+    if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
+        return ngx_guildlog_db_result_value(result, 0, 0).data[0] == 't'
+               ? NULL : "the schema is older than the module\n";
+    }
+
+    status = ngx_http_guildlog_response_failed(result, "schema_fits", log);
+
+    if (status != NGX_HTTP_INTERNAL_SERVER_ERROR) {
+        return "the database is not available\n";
+    }
+
+    /* a schema without that function */
+
+    if (ngx_strcmp(result->sqlstate, "42883") == 0) {
+        return "the schema is older than the module\n";
+    }
+
+    return "the database refuses to tell its schema; "
+           "the error log says why\n";
+}
+
+
+static ngx_int_t
+health_answer(ngx_http_request_t *r, const char *obstacle)
+{
+    ngx_str_t  body;
+
+    static const ngx_str_t  text = ngx_string("text/plain");
+
+    body.data = (u_char *) (obstacle ? obstacle : "ok\n");
+    body.len = ngx_strlen(body.data);
+
+    return ngx_http_guildlog_response_send(r, obstacle
+                                              ? NGX_HTTP_SERVICE_UNAVAILABLE
+                                              : NGX_HTTP_OK,
+                                           &text, &body);
 }

@@ -6,7 +6,7 @@
  * meanwhile.
  */
 
-#include "http/ngx_http_guildlog_filter.h"
+#include "http/ngx_http_guildlog_find.h"
 #include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
@@ -21,13 +21,13 @@ static ngx_int_t ngx_http_guildlog_stream_last_id(
 static ngx_int_t ngx_http_guildlog_stream_listener(
     ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_stream_cleanup(void *data);
+static void ngx_http_guildlog_stream_wait(
+    ngx_http_guildlog_listener_t *listener);
+static void ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev);
 static ngx_int_t ngx_http_guildlog_stream_begin(
     ngx_http_guildlog_listener_t *listener, ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_stream_say(
     ngx_http_guildlog_listener_t *listener, const ngx_str_t *text);
-static void ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev);
-static void ngx_http_guildlog_stream_wait(
-    ngx_http_guildlog_listener_t *listener);
 static void ngx_http_guildlog_stream_deliver(
     ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_block_t *block);
 static ngx_int_t ngx_http_guildlog_stream_send(
@@ -499,4 +499,35 @@ ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener)
 
     ngx_http_guildlog_call_finish(r, listener->sending ? NGX_ERROR
                                      : ngx_http_send_special(r, NGX_HTTP_LAST));
+}
+
+
+/*
+ * Blocks of a live tail: bytes that several listeners send.
+ */
+
+ngx_http_guildlog_block_t *
+ngx_http_guildlog_stream_block_create(size_t size)
+{
+    ngx_http_guildlog_block_t  *block;
+
+    block = ngx_alloc(sizeof(ngx_http_guildlog_block_t) + size,
+                      ngx_cycle->log);
+
+    if (block) {
+        block->refs = 1;
+        block->len = 0;
+        block->data = (u_char *) (block + 1);
+    }
+
+    return block;
+}
+
+
+void
+ngx_http_guildlog_stream_block_free(ngx_http_guildlog_block_t *block)
+{
+    if (--block->refs == 0) {
+        ngx_free(block);
+    }
 }

@@ -12,7 +12,7 @@
 
 
 #include "http/ngx_http_guildlog_call.h"
-#include "http/ngx_http_guildlog_filter.h"
+#include "http/ngx_http_guildlog_find.h"
 
 
 /* the arguments of the route: token, guild, bot, kind, filters, last id */
@@ -140,54 +140,15 @@ struct ngx_http_guildlog_listener_s {
 };
 
 
-/* stream_feed.c */
-
 /* NGX_ERROR: out of memory */
 ngx_int_t ngx_http_guildlog_stream_feed_join(
     ngx_http_guildlog_listener_t *listener);
 void ngx_http_guildlog_stream_feed_leave(
     ngx_http_guildlog_listener_t *listener);
 
-/* stream_fetch.c */
-
-void ngx_http_guildlog_stream_fetch_create(ngx_http_guildlog_topic_t *topic);
-
-/* frees a topic that nobody listens to */
-void ngx_http_guildlog_stream_fetch_end(ngx_http_guildlog_topic_t *topic);
-
-/* reads for the listeners who are behind */
-void ngx_http_guildlog_stream_fetch_look(ngx_http_guildlog_topic_t *topic);
-
 /* the listener has sent all it had: deliver() is called with what is next */
 void ngx_http_guildlog_stream_fetch_next(
     ngx_http_guildlog_listener_t *listener);
-void ngx_http_guildlog_stream_fetch_leave(
-    ngx_http_guildlog_listener_t *listener);
-
-/* stream_serve.c */
-
-void ngx_http_guildlog_stream_serve_ask(ngx_http_guildlog_topic_t *topic,
-    int64_t since);
-void ngx_http_guildlog_stream_serve_leave(
-    ngx_http_guildlog_listener_t *listener);
-void ngx_http_guildlog_stream_serve_end(ngx_http_guildlog_topic_t *topic);
-
-/* stream_news.c */
-
-/* NULL: it could not be submitted */
-ngx_guildlog_db_query_t *ngx_http_guildlog_stream_news_submit(
-    ngx_http_guildlog_topic_t *topic, ngx_guildlog_db_handler_pt handler);
-
-/* NGX_DECLINED: the database does not know all that arrived behind since */
-ngx_int_t ngx_http_guildlog_stream_news_head(ngx_guildlog_db_result_t *result,
-    int64_t *until);
-
-/* makes events of the rows; NULL: out of memory */
-ngx_http_guildlog_news_t *ngx_http_guildlog_stream_news_read(
-    ngx_guildlog_db_result_t *result, int64_t until);
-void ngx_http_guildlog_stream_news_free(ngx_http_guildlog_news_t *news);
-
-/* stream_block.c */
 
 /* an empty one with room for so many bytes; NULL: out of memory */
 ngx_http_guildlog_block_t *ngx_http_guildlog_stream_block_create(size_t size);

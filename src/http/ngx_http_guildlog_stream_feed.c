@@ -7,6 +7,8 @@
 
 #include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_stream.h"
+#include "http/ngx_http_guildlog_log.h"
+#include "http/ngx_http_guildlog_call.h"
 
 
 #define NGX_HTTP_GUILDLOG_FEED_INTERVAL  250     /* ms */
@@ -26,6 +28,21 @@ struct ngx_http_guildlog_feed_s {
 };
 
 
+#define NGX_HTTP_GUILDLOG_NEWS_ROWS  "1000"
+
+
+#define NGX_HTTP_GUILDLOG_FETCH_NEAR   1000    /* arrivals */
+#define NGX_HTTP_GUILDLOG_FETCH_PAUSE  20      /* ms, in which others join */
+
+#define ngx_http_guildlog_fetch_is_behind(listener)                    \
+    (!(listener)->sending && (listener)->since < (listener)->topic->arrival)
+
+
+#define SERVE_MOMENT  500    /* us, of judging */
+#define SERVE_GLANCE  16     /* events between two looks at
+                                                 the clock */
+
+
 static ngx_http_guildlog_feed_t *ngx_http_guildlog_feed_of(
     ngx_http_guildlog_call_t *call);
 static ngx_http_guildlog_topic_t *ngx_http_guildlog_feed_topic(
@@ -34,6 +51,10 @@ static ngx_http_guildlog_topic_t *ngx_http_guildlog_feed_topic_add(
     ngx_http_guildlog_feed_t *feed, ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_feed_poll(ngx_event_t *ev);
 static void ngx_http_guildlog_feed_close(ngx_http_guildlog_feed_t *feed);
+static void ngx_http_guildlog_feed_ask(ngx_http_guildlog_feed_t *feed,
+    ngx_int_t (*ask)(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool));
+static void ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed,
+    ngx_uint_t failed);
 static ngx_int_t ngx_http_guildlog_feed_ask_news(
     ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool);
 static void ngx_http_guildlog_feed_news(void *data,
@@ -46,10 +67,44 @@ static void ngx_http_guildlog_feed_tokens(void *data,
     ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
     ngx_guildlog_db_result_t *result, ngx_queue_t *ended);
-static void ngx_http_guildlog_feed_ask(ngx_http_guildlog_feed_t *feed,
-    ngx_int_t (*ask)(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool));
-static void ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed,
-    ngx_uint_t failed);
+static ngx_guildlog_db_query_t *stream_news_submit(
+    ngx_http_guildlog_topic_t *topic, ngx_guildlog_db_handler_pt handler);
+static ngx_int_t stream_news_head(ngx_guildlog_db_result_t *result,
+    int64_t *until);
+static ngx_http_guildlog_news_t *stream_news_read(
+    ngx_guildlog_db_result_t *result, int64_t until);
+static void stream_news_free(ngx_http_guildlog_news_t *news);
+static void stream_fetch_create( ngx_http_guildlog_topic_t *topic);
+static void stream_fetch_end( ngx_http_guildlog_topic_t *topic);
+static void stream_fetch_leave( ngx_http_guildlog_listener_t *listener);
+static void ngx_http_guildlog_fetch_handler(ngx_event_t *ev);
+static void stream_fetch_look( ngx_http_guildlog_topic_t *topic);
+static void ngx_http_guildlog_fetch_done(
+    ngx_http_guildlog_topic_t *topic);
+static void stream_serve_ask( ngx_http_guildlog_topic_t *topic, int64_t since);
+static void serve_done(void *data,
+    ngx_guildlog_db_result_t *result);
+static void serve_lost(ngx_http_guildlog_topic_t *topic);
+static void serve_gather(ngx_http_guildlog_topic_t *topic);
+static void serve_judge(ngx_http_guildlog_topic_t *topic);
+static void serve_handler(ngx_event_t *ev);
+static ngx_int_t serve_each(
+    ngx_http_guildlog_topic_t *topic, uint64_t end);
+static ngx_int_t serve_choose(
+    ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_news_t *news,
+    uint64_t end);
+static ngx_uint_t serve_bad(
+    ngx_http_guildlog_news_t *news, ngx_http_guildlog_event_t *event);
+static ngx_http_guildlog_block_t *serve_block(
+    ngx_http_guildlog_news_t *news);
+static void stream_serve_leave( ngx_http_guildlog_listener_t *listener);
+static void stream_serve_end( ngx_http_guildlog_topic_t *topic);
+
+
+/* topics whose news are judged: all of a worker have one moment together */
+
+static ngx_queue_t  serve_judged;
+static ngx_event_t  serve_judging;
 
 
 ngx_int_t
@@ -189,7 +244,7 @@ ngx_http_guildlog_feed_topic_add(ngx_http_guildlog_feed_t *feed,
     ngx_memcpy(topic->bot.data, bot->data, bot->len);
 
     ngx_queue_init(&topic->listeners);
-    ngx_http_guildlog_stream_fetch_create(topic);
+    stream_fetch_create(topic);
     ngx_queue_insert_tail(&feed->topics, &topic->queue);
 
     return topic;
@@ -207,7 +262,7 @@ ngx_http_guildlog_stream_feed_leave(ngx_http_guildlog_listener_t *listener)
         return;
     }
 
-    ngx_http_guildlog_stream_fetch_leave(listener);
+    stream_fetch_leave(listener);
 
     listener->topic = NULL;
     ngx_queue_remove(&listener->queue);
@@ -217,7 +272,7 @@ ngx_http_guildlog_stream_feed_leave(ngx_http_guildlog_listener_t *listener)
 
     if (ngx_queue_empty(&topic->listeners)) {
         ngx_queue_remove(&topic->queue);
-        ngx_http_guildlog_stream_fetch_end(topic);
+        stream_fetch_end(topic);
     }
 }
 
@@ -419,7 +474,7 @@ ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
         }
 
         if (topic->behind) {
-            ngx_http_guildlog_stream_fetch_look(topic);
+            stream_fetch_look(topic);
         }
     }
 }
@@ -551,7 +606,7 @@ ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
                 }
 
                 if (place == (int64_t) listener->place) {
-                    ngx_http_guildlog_stream_fetch_leave(listener);
+                    stream_fetch_leave(listener);
                     listener->served = 1;
                     ngx_queue_insert_tail(ended, &listener->link);
                 }
@@ -559,5 +614,682 @@ ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
                 break;
             }
         }
+    }
+}
+
+
+/*
+ * What arrived: it is asked for here, and its rows become events.
+ */
+
+/* NULL: it could not be submitted */
+
+static ngx_guildlog_db_query_t *
+stream_news_submit(ngx_http_guildlog_topic_t *topic,
+    ngx_guildlog_db_handler_pt handler)
+{
+    u_char                         number[NGX_INT64_LEN];
+    ngx_str_t                      args[5];
+    ngx_uint_t                     n;
+    ngx_queue_t                   *q;
+    ngx_http_guildlog_listener_t  *listener;
+
+    /* in the name of one of those who listen: the next one, where it failed */
+
+    q = ngx_queue_head(&topic->listeners);
+
+    for (n = topic->failed; n; n--) {
+        q = ngx_queue_next(q);
+
+        if (q == ngx_queue_sentinel(&topic->listeners)) {
+            q = ngx_queue_head(&topic->listeners);
+            topic->failed = 0;
+            break;
+        }
+    }
+
+    listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
+
+    args[0] = topic->guild;
+    args[1] = topic->bot;
+    args[2].data = number;
+    args[2].len = ngx_sprintf(number, "%L", topic->since) - number;
+    ngx_str_set(&args[3], NGX_HTTP_GUILDLOG_NEWS_ROWS);
+    args[4] = listener->call->args[NGX_HTTP_GUILDLOG_STREAM_TOKEN];
+
+    return ngx_guildlog_db_pool_submit(topic->pool,
+                              &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tail],
+                              args, handler, topic);
+}
+
+
+/* NGX_DECLINED: the database does not know all that arrived behind since */
+
+static ngx_int_t
+stream_news_head(ngx_guildlog_db_result_t *result, int64_t *until)
+{
+    ngx_str_t  more;
+
+    static time_t  told;
+
+    if (ngx_http_guildlog_response_log_status(result) == NGX_HTTP_OK) {
+        *until = ngx_guildlog_db_result_number(result, 0,
+                                               NGX_HTTP_GUILDLOG_LOG_CHANNEL);
+        more = ngx_guildlog_db_result_value(result, 0,
+                                            NGX_HTTP_GUILDLOG_LOG_MORE);
+
+        return (more.len && *more.data == 't') ? NGX_DECLINED : NGX_OK;
+    }
+
+    /* each poll tries again: one failure a second is logged */
+
+    if (told != ngx_time()
+        && ngx_http_guildlog_response_failed(result,
+                           ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tail].name,
+                           ngx_cycle->log))
+    {
+        told = ngx_time();
+    }
+
+    return NGX_ERROR;
+}
+
+
+/* makes events of the rows; NULL: out of memory */
+
+static ngx_http_guildlog_news_t *
+stream_news_read(ngx_guildlog_db_result_t *result, int64_t until)
+{
+    size_t                      size;
+    u_char                     *p;
+    ngx_str_t                   id;
+    ngx_uint_t                  row;
+    ngx_pool_t                 *pool;
+    ngx_http_guildlog_news_t   *news;
+    ngx_http_guildlog_event_t  *event;
+
+    size = ngx_http_guildlog_log_json_size(result, NULL)
+           + result->rows * (sizeof("id: \ndata: \n\n") + NGX_INT64_LEN);
+
+    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, ngx_cycle->log);
+    if (pool == NULL) {
+        return NULL;
+    }
+
+    news = ngx_pcalloc(pool, sizeof(ngx_http_guildlog_news_t));
+    if (news == NULL) {
+        ngx_destroy_pool(pool);
+        return NULL;
+    }
+
+    ngx_queue_init(&news->served);
+
+    news->pool = pool;
+    news->until = until;
+    news->n = result->rows - 1;
+    news->events = ngx_palloc(pool,
+                              result->rows * sizeof(ngx_http_guildlog_event_t));
+    news->fits = ngx_palloc(pool, result->rows * sizeof(ngx_uint_t));
+    news->block = ngx_http_guildlog_stream_block_create(size);
+
+    if (news->block == NULL || news->events == NULL || news->fits == NULL) {
+        stream_news_free(news);
+        return NULL;
+    }
+
+    p = news->block->data;
+
+    for (row = 1; row < result->rows; row++) {
+        event = &news->events[row - 1];
+
+        event->arrival = ngx_guildlog_db_result_number(result, row,
+                                                   NGX_HTTP_GUILDLOG_LOG_SEQ);
+        event->event = p;
+        event->read = 0;
+        event->bad = 0;
+
+        id = ngx_guildlog_db_result_value(result, row,
+                                          NGX_HTTP_GUILDLOG_LOG_ID);
+        id.len = ngx_min(id.len, NGX_INT64_LEN);
+
+        p = ngx_sprintf(p, "id: %V\ndata: ", &id);
+
+        /* the entry begins with its document, whose closing brace is missing */
+
+        event->text = ngx_guildlog_db_result_value(result, row,
+                                                   NGX_HTTP_GUILDLOG_LOG_DOC);
+        event->text.data = p;
+
+        p = ngx_http_guildlog_log_json_entry(p, result, row);
+
+        *p++ = LF;
+        *p++ = LF;
+
+        event->len = p - event->event;
+    }
+
+    news->block->len = p - news->block->data;
+
+    return news;
+}
+
+
+static void
+stream_news_free(ngx_http_guildlog_news_t *news)
+{
+    if (news->block) {
+        ngx_http_guildlog_stream_block_free(news->block);
+    }
+
+    ngx_destroy_pool(news->pool);
+}
+
+
+/*
+ * Who is served next.  Listeners near the newest arrival are served together;
+ * those far behind it one after the other, each with all others who happen to
+ * be at the same place.  No listener holds a connection to the database.
+ */
+
+static void
+stream_fetch_create(ngx_http_guildlog_topic_t *topic)
+{
+    topic->done = ngx_http_guildlog_fetch_done;
+    topic->fd = (ngx_socket_t) -1;
+
+    topic->look.data = topic;
+    topic->look.log = ngx_cycle->log;
+    topic->look.handler = ngx_http_guildlog_fetch_handler;
+    topic->look.cancelable = 1;
+}
+
+
+/* frees a topic that nobody listens to */
+
+static void
+stream_fetch_end(ngx_http_guildlog_topic_t *topic)
+{
+    if (topic->serving) {
+        return;
+    }
+
+    stream_serve_end(topic);
+
+    if (topic->look.timer_set) {
+        ngx_del_timer(&topic->look);
+    }
+
+    ngx_free(topic);
+}
+
+
+/* looks after a pause, in which other listeners fall behind, too */
+
+void
+ngx_http_guildlog_stream_fetch_next(ngx_http_guildlog_listener_t *listener)
+{
+    ngx_http_guildlog_topic_t  *topic;
+
+    topic = listener->topic;
+
+    if (!ngx_http_guildlog_fetch_is_behind(listener)) {
+        return;
+    }
+
+    topic->behind = 1;
+
+    if (!topic->serving && !topic->look.timer_set) {
+        ngx_add_timer(&topic->look, NGX_HTTP_GUILDLOG_FETCH_PAUSE);
+    }
+}
+
+
+static void
+stream_fetch_leave(ngx_http_guildlog_listener_t *listener)
+{
+    if (listener->served) {
+        stream_serve_leave(listener);
+    }
+}
+
+
+static void
+ngx_http_guildlog_fetch_handler(ngx_event_t *ev)
+{
+    stream_fetch_look(ev->data);
+}
+
+
+/* reads for the listeners who are behind */
+
+/*
+ * Finds who is behind.  Those who are far have every other turn, the one first
+ * whose last one is the longest ago.
+ */
+
+static void
+stream_fetch_look(ngx_http_guildlog_topic_t *topic)
+{
+    int64_t                        since;
+    ngx_queue_t                   *q;
+    ngx_http_guildlog_listener_t  *listener, *far;
+
+    /* what is asked for or judged now calls fetch_done() when it ends */
+
+    if (topic->query || topic->news) {
+        return;
+    }
+
+    topic->behind = 0;
+    since = topic->arrival;
+    far = NULL;
+
+    ngx_http_guildlog_stream_each(q, &topic->listeners) {
+        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
+
+        if (!ngx_http_guildlog_fetch_is_behind(listener)) {
+            continue;
+        }
+
+        if (topic->arrival - listener->since <= NGX_HTTP_GUILDLOG_FETCH_NEAR) {
+            since = ngx_min(since, listener->since);
+
+        } else if (far == NULL || listener->turn < far->turn) {
+            far = listener;
+        }
+    }
+
+    topic->near = (since < topic->arrival && !(far && topic->near));
+
+    if (!topic->near) {
+        if (far == NULL) {
+            return;
+        }
+
+        far->turn = ++topic->turns;
+        since = far->since;
+    }
+
+    ngx_log_debug4(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                   "guildlog fetch: server %V, arrival %L, from %L, near:%d",
+                   &topic->guild, topic->arrival, since, topic->near);
+
+    stream_serve_ask(topic, since);
+}
+
+
+/* Race: all listeners may have left meanwhile */
+
+static void
+ngx_http_guildlog_fetch_done(ngx_http_guildlog_topic_t *topic)
+{
+    topic->serving = 0;
+
+    if (ngx_queue_empty(&topic->listeners)) {
+        stream_fetch_end(topic);
+        return;
+    }
+
+    stream_fetch_look(topic);
+}
+
+
+/*
+ * What arrived is read once, without any filter, and judged for each listener
+ * who lacks any of it, for a moment at a time.
+ */
+
+static void
+stream_serve_ask(ngx_http_guildlog_topic_t *topic, int64_t since)
+{
+    topic->since = since;
+    topic->query = stream_news_submit(topic,
+                                                 serve_done);
+    if (topic->query == NULL) {
+        topic->behind = 1;
+    }
+}
+
+
+static void
+serve_done(void *data, ngx_guildlog_db_result_t *result)
+{
+    ngx_http_guildlog_topic_t *topic = data;
+
+    int64_t                    until;
+    ngx_int_t                  rc;
+    ngx_http_guildlog_news_t  *news;
+
+    topic->query = NULL;
+
+    rc = stream_news_head(result, &until);
+
+    if (rc == NGX_DECLINED) {
+        serve_lost(topic);
+        return;
+    }
+
+    news = NULL;
+
+    if (rc == NGX_OK && until > topic->since) {
+        news = stream_news_read(result, until);
+    }
+
+    /* nothing was read: the feed asks again after its next question */
+
+    if (news == NULL) {
+        topic->behind = 1;
+        topic->failed += (rc != NGX_OK);
+        return;
+    }
+
+    ngx_log_debug4(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                   "guildlog serve: server %V, %ui events from %L up to %L",
+                   &topic->guild, news->n, topic->since, until);
+
+    topic->news = news;
+    topic->arrival = ngx_max(topic->arrival, until);
+
+    serve_gather(topic);
+    serve_judge(topic);
+}
+
+
+/*
+ * Ends who was so slow that what he lacks is not known any more: he resumes,
+ * and is told so then.  Race: these may be all listeners.
+ */
+
+static void
+serve_lost(ngx_http_guildlog_topic_t *topic)
+{
+    ngx_queue_t                   *q, *next;
+    ngx_http_guildlog_listener_t  *listener;
+
+    topic->serving = 1;
+
+    for (q = ngx_queue_head(&topic->listeners);
+         q != ngx_queue_sentinel(&topic->listeners);
+         q = next)
+    {
+        next = ngx_queue_next(q);
+        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
+
+        if (listener->since <= topic->since) {
+            listener->end(listener);
+        }
+    }
+
+    topic->done(topic);
+}
+
+
+/* the listeners who can send and lack any of the news */
+
+static void
+serve_gather(ngx_http_guildlog_topic_t *topic)
+{
+    ngx_queue_t                   *q;
+    ngx_http_guildlog_listener_t  *listener;
+
+    ngx_http_guildlog_stream_each(q, &topic->listeners) {
+        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
+
+        if (listener->sending
+            || listener->since < topic->since
+            || listener->since >= topic->news->until)
+        {
+            continue;
+        }
+
+        listener->served = 1;
+        ngx_queue_insert_tail(&topic->news->served, &listener->link);
+    }
+}
+
+
+/* in the next iteration of the event loop */
+
+static void
+serve_judge(ngx_http_guildlog_topic_t *topic)
+{
+    if (serve_judging.handler == NULL) {
+        ngx_queue_init(&serve_judged);
+
+        serve_judging.log = ngx_cycle->log;
+        serve_judging.handler = serve_handler;
+    }
+
+    ngx_queue_insert_tail(&serve_judged, &topic->judged);
+
+    ngx_post_event(&serve_judging, &ngx_posted_next_events);
+}
+
+
+/*
+ * Judges for a moment; then other requests come first, and then the next topic.
+ * Race: all listeners of a topic may leave while its news are judged.
+ */
+
+static void
+serve_handler(ngx_event_t *ev)
+{
+    uint64_t                    end;
+    ngx_int_t                   rc;
+    ngx_queue_t                *q;
+    ngx_http_guildlog_topic_t  *topic;
+
+    end = ngx_guildlog_clock_us() + SERVE_MOMENT;
+
+    while (!ngx_queue_empty(&serve_judged)) {
+
+        q = ngx_queue_head(&serve_judged);
+        topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, judged);
+
+        topic->serving = 1;
+        rc = serve_each(topic, end);
+        topic->serving = 0;
+
+        ngx_queue_remove(q);
+
+        ngx_log_debug2(NGX_LOG_DEBUG_HTTP, ev->log, 0,
+                       "guildlog serve: server %V, judged, rc %i",
+                       &topic->guild, rc);
+
+        if (rc == NGX_AGAIN && !ngx_queue_empty(&topic->listeners)) {
+            serve_judge(topic);
+            return;
+        }
+
+        stream_news_free(topic->news);
+        topic->news = NULL;
+
+        topic->done(topic);
+    }
+}
+
+
+/* NGX_AGAIN: the moment is over, and listeners still wait */
+
+static ngx_int_t
+serve_each(ngx_http_guildlog_topic_t *topic, uint64_t end)
+{
+    ngx_queue_t                   *q;
+    ngx_http_guildlog_news_t      *news;
+    ngx_http_guildlog_block_t     *block;
+    ngx_http_guildlog_listener_t  *listener;
+
+    news = topic->news;
+
+    while (!ngx_queue_empty(&news->served)) {
+        q = ngx_queue_head(&news->served);
+        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, link);
+
+        /* it holds a block: the news are read again once that is sent */
+
+        if (listener->sending) {
+            stream_serve_leave(listener);
+            continue;
+        }
+
+        if (serve_choose(listener, news, end) != NGX_OK) {
+            return NGX_AGAIN;
+        }
+
+        stream_serve_leave(listener);
+
+        block = serve_block(news);
+
+        listener->since = news->until;
+
+        if (block == NULL) {
+            ngx_http_guildlog_call_finish(listener->call->request, NGX_ERROR);
+            continue;
+        }
+
+        if (block->len) {
+            listener->deliver(listener, block);
+        }
+
+        if (block != news->block) {
+            ngx_http_guildlog_stream_block_free(block);
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* finds the events that fit; NGX_AGAIN: the moment is over before the end */
+
+static ngx_int_t
+serve_choose(ngx_http_guildlog_listener_t *listener,
+    ngx_http_guildlog_news_t *news, uint64_t end)
+{
+    ngx_uint_t                  i, reads;
+    ngx_http_guildlog_event_t  *event;
+
+    reads = ngx_guildlog_match_reads(&listener->match);
+
+    if (news->listener != listener) {
+        news->listener = listener;
+        news->next = 0;
+        news->nfits = 0;
+        news->size = 0;
+    }
+
+    for (i = news->next; i < news->n; i++) {
+
+        if (i % SERVE_GLANCE == 0
+            && ngx_guildlog_clock_us() >= end)
+        {
+            news->next = i;
+            return NGX_AGAIN;
+        }
+
+        event = &news->events[i];
+
+        if (event->arrival > listener->since
+            && (!reads || (!serve_bad(news, event)
+                           && ngx_guildlog_match(&listener->match,
+                                                 &event->doc))))
+        {
+            news->fits[news->nfits++] = i;
+            news->size += event->len;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* reads the document when it is first needed; 1: it cannot be read */
+
+static ngx_uint_t
+serve_bad(ngx_http_guildlog_news_t *news,
+    ngx_http_guildlog_event_t *event)
+{
+    u_char  *buf;
+
+    if (event->read) {
+        return event->bad;
+    }
+
+    buf = ngx_pnalloc(news->pool, NGX_GUILDLOG_MATCH_SIZE(event->text.len));
+
+    event->read = 1;
+    event->bad = (buf == NULL
+                  || ngx_guildlog_match_doc_read(&event->doc, &event->text)
+                     != NGX_OK
+                  || ngx_guildlog_match_doc_fold(&event->doc, buf) == NULL);
+
+    if (event->bad) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "filters of live tails cannot read the entry that "
+                      "arrived as %L", event->arrival);
+    }
+
+    return event->bad;
+}
+
+
+/* the block of all events, or a new one of those that fit; NULL: no memory */
+
+static ngx_http_guildlog_block_t *
+serve_block(ngx_http_guildlog_news_t *news)
+{
+    u_char                     *p;
+    ngx_uint_t                  i;
+    ngx_http_guildlog_block_t  *block;
+    ngx_http_guildlog_event_t  *event;
+
+    if (news->nfits == news->n) {
+        return news->block;
+    }
+
+    block = ngx_http_guildlog_stream_block_create(news->size);
+    if (block == NULL) {
+        return NULL;
+    }
+
+    p = block->data;
+
+    for (i = 0; i < news->nfits; i++) {
+        event = &news->events[news->fits[i]];
+        p = ngx_cpymem(p, event->event, event->len);
+    }
+
+    block->len = news->size;
+
+    return block;
+}
+
+
+static void
+stream_serve_leave(ngx_http_guildlog_listener_t *listener)
+{
+    ngx_http_guildlog_news_t  *news;
+
+    news = listener->topic->news;
+
+    ngx_queue_remove(&listener->link);
+    listener->served = 0;
+
+    if (news && news->listener == listener) {
+        news->listener = NULL;
+    }
+}
+
+
+static void
+stream_serve_end(ngx_http_guildlog_topic_t *topic)
+{
+    if (topic->query) {
+        ngx_guildlog_db_pool_detach(topic->query);
+    }
+
+    if (topic->news) {
+        ngx_queue_remove(&topic->judged);
+        stream_news_free(topic->news);
     }
 }

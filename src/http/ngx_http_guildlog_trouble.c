@@ -6,7 +6,10 @@
 
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
-#include "http/ngx_http_guildlog_trouble_ask.h"
+#include "http/ngx_http_guildlog_call.h"
+#include "base/ngx_guildlog_json.h"
+#include "platform/ngx_guildlog_verdict.h"
+#include "shm/ngx_guildlog_quota.h"
 
 
 #define TROUBLE_PROBE_MS       5000
@@ -24,6 +27,65 @@
 #define TROUBLE_ARG_REFUSED    7
 
 
+/* ms from one look for a grant to the next, as delivery ticks */
+#define TROUBLE_ASK_WAIT  20
+
+
+#define TROUBLE_TEST_MS  10000
+
+
+#define NGX_HTTP_GUILDLOG_PROBES     25     /* a request */
+#define NGX_HTTP_GUILDLOG_PROBE_GUILD  1    /* the call's arguments */
+#define NGX_HTTP_GUILDLOG_PROBE_BOT  2
+
+
+typedef struct {
+    ngx_http_guildlog_call_t         *call;
+    ngx_guildlog_client_exchange_t   *exchange;  /* NULL: not under way */
+    ngx_guildlog_platform_request_t   request;
+    ngx_str_t                         channel;
+    const char                       *result;    /* a word */
+    const char                       *detail;
+    ngx_uint_t                        status;    /* 0: none came */
+    ngx_uint_t                        time_ms;
+    ngx_array_t                      *webhooks;  /* NULL: none were told */
+    unsigned                          waits:1;   /* for a grant */
+} ngx_http_guildlog_probe_t;
+
+
+/* sets probe->result, and what else it needs of the answer */
+typedef void (*ngx_http_guildlog_probe_pt)(ngx_http_guildlog_probe_t *probe,
+    ngx_guildlog_client_response_t *answer,
+    const ngx_guildlog_verdict_t *verdict);
+
+/* all are answered: returns what finalizes the request, or NGX_BUSY */
+typedef ngx_int_t (*ngx_http_guildlog_probes_pt)(
+    ngx_http_guildlog_call_t *call);
+
+
+struct ngx_http_guildlog_trouble_s {
+    NGX_GUILDLOG_EVENT_IDENT;
+
+    ngx_http_guildlog_call_t      *call;
+    ngx_http_guildlog_probe_t      probes[NGX_HTTP_GUILDLOG_PROBES];
+    ngx_uint_t                     n;
+    ngx_uint_t                     pending;
+    ngx_uint_t                     refused;  /* how many the platform refused */
+    ngx_event_t                    timer;
+    ngx_msec_t                     until;
+    ngx_guildlog_platform_call_e   asks;
+    ngx_http_guildlog_probe_pt     judge;
+    ngx_http_guildlog_probes_pt    done;
+    unsigned                       asked:1;
+};
+
+
+typedef struct {
+    ngx_guildlog_verdict_class_e   class;
+    const char                    *stage;
+} trouble_test_stage_t;
+
+
 static ngx_int_t trouble_probe(ngx_http_guildlog_call_t *call, json_t *channel);
 static void trouble_judge(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_client_response_t *answer,
@@ -32,6 +94,48 @@ static ngx_uint_t trouble_is_elsewhere(ngx_http_guildlog_probe_t *probe);
 static ngx_int_t trouble_report(ngx_http_guildlog_call_t *call);
 static void trouble_report_probe(ngx_guildlog_json_t *w,
     const ngx_http_guildlog_probe_t *probe);
+static const ngx_guildlog_delivery_conf_t *trouble_ask_conf(
+    ngx_http_guildlog_call_t *call);
+static ngx_http_guildlog_trouble_t *trouble_ask_create(
+    ngx_http_guildlog_call_t *call);
+static void trouble_ask_cleanup(void *data);
+static ngx_http_guildlog_probe_t *trouble_ask_add(
+    ngx_http_guildlog_call_t *call);
+static void trouble_ask_start(ngx_http_guildlog_call_t *call, ngx_msec_t ms);
+static void trouble_ask_handler(ngx_event_t *ev);
+static void trouble_ask_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms);
+static void trouble_ask_answered(void *data,
+    ngx_guildlog_client_response_t *answer);
+static void trouble_ask_unsent(ngx_http_guildlog_probe_t *probe,
+    const char *result, const char *detail);
+static void trouble_ask_finish(ngx_http_guildlog_call_t *call);
+static json_t *trouble_ask_word(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t trouble_test_send(ngx_http_guildlog_call_t *call,
+    json_t *send);
+static ngx_int_t trouble_test_build(ngx_http_guildlog_probe_t *probe,
+    json_t *send);
+static void trouble_test_judge(ngx_http_guildlog_probe_t *probe,
+    ngx_guildlog_client_response_t *answer,
+    const ngx_guildlog_verdict_t *verdict);
+static ngx_int_t trouble_test_count(ngx_http_guildlog_call_t *call);
+static ngx_int_t trouble_test_result(ngx_http_guildlog_call_t *call);
+static void trouble_test_word(ngx_guildlog_json_t *w, const char *key,
+    const char *word);
+static ngx_int_t trouble_test_again(ngx_http_guildlog_call_t *call,
+    json_t *word);
+
+
+/* the stage of a class that is not here is "unknown" */
+
+static const trouble_test_stage_t  trouble_test_stages[] = {
+    { NGX_GUILDLOG_VERDICT_DONE, "delivered" },
+    { NGX_GUILDLOG_VERDICT_DOUBT, "request_timeout_or_network" },
+    { NGX_GUILDLOG_VERDICT_AGAIN, "request_timeout_or_network" },
+    { NGX_GUILDLOG_VERDICT_LIMITED, "rate_limited" },
+    { NGX_GUILDLOG_VERDICT_WEBHOOK_GONE, "webhook_404" },
+    { NGX_GUILDLOG_VERDICT_FORBIDDEN, "forbidden" }
+};
 
 
 ngx_int_t
@@ -48,7 +152,7 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
     ngx_str_null(&args[TROUBLE_ARG_PROBES]);
 
     bot = args[NGX_HTTP_GUILDLOG_PROBE_BOT].data[0] - '0';
-    conf = ngx_http_guildlog_trouble_ask_conf(call);
+    conf = trouble_ask_conf(call);
 
     if (conf && conf->applications[bot].len) {
         args[TROUBLE_ARG_BOT_ID] = conf->applications[bot];
@@ -62,7 +166,7 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
         return ngx_http_guildlog_call_ask(call, call->route->stmt);
     }
 
-    trouble = ngx_http_guildlog_trouble_ask_create(call);
+    trouble = trouble_ask_create(call);
     if (trouble == NULL) {
         return NGX_ERROR;
     }
@@ -89,7 +193,7 @@ ngx_http_guildlog_troubleshoot_answer(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_response_result(call, result);
     }
 
-    channels = ngx_http_guildlog_trouble_ask_word(call, result);
+    channels = trouble_ask_word(call, result);
 
     if (!json_is_array(channels)) {
         return ngx_http_guildlog_response_result(call, result);
@@ -107,7 +211,7 @@ ngx_http_guildlog_troubleshoot_answer(ngx_http_guildlog_call_t *call,
         return trouble_report(call);
     }
 
-    ngx_http_guildlog_trouble_ask_start(call, TROUBLE_PROBE_MS);
+    trouble_ask_start(call, TROUBLE_PROBE_MS);
 
     return NGX_BUSY;
 }
@@ -118,7 +222,7 @@ trouble_probe(ngx_http_guildlog_call_t *call, json_t *channel)
 {
     ngx_http_guildlog_probe_t  *probe;
 
-    probe = ngx_http_guildlog_trouble_ask_add(call);
+    probe = trouble_ask_add(call);
     if (probe == NULL) {
         return NGX_OK;
     }
@@ -267,4 +371,534 @@ trouble_report_probe(ngx_guildlog_json_t *w,
     }
 
     ngx_guildlog_json_end(w);
+}
+
+
+/*
+ * Questions that a request asks the platform.  Each one waits until the worker
+ * that delivers has granted it.
+ */
+
+/* NULL: this nginx does not deliver for the database of the call */
+
+static const ngx_guildlog_delivery_conf_t *
+trouble_ask_conf(ngx_http_guildlog_call_t *call)
+{
+    const ngx_http_guildlog_main_conf_t  *gmcf;
+
+    gmcf = ngx_http_get_module_main_conf(call->request,
+                                         ngx_http_guildlog_module);
+
+    return call->conf->database->delivered ? &gmcf->delivery : NULL;
+}
+
+
+/* NULL: out of memory; the caller sets asks, judge and done */
+
+static ngx_http_guildlog_trouble_t *
+trouble_ask_create(ngx_http_guildlog_call_t *call)
+{
+    ngx_http_cleanup_t           *cln;
+    ngx_http_guildlog_trouble_t  *trouble;
+
+    trouble = ngx_pcalloc(call->request->pool,
+                          sizeof(ngx_http_guildlog_trouble_t));
+    if (trouble == NULL) {
+        return NULL;
+    }
+
+    cln = ngx_http_cleanup_add(call->request, 0);
+    if (cln == NULL) {
+        return NULL;
+    }
+
+    cln->handler = trouble_ask_cleanup;
+    cln->data = trouble;
+
+    trouble->fd = (ngx_socket_t) -1;
+    trouble->call = call;
+
+    trouble->timer.handler = trouble_ask_handler;
+    trouble->timer.data = trouble;
+    trouble->timer.log = ngx_cycle->log;
+
+    call->trouble = trouble;
+
+    return trouble;
+}
+
+
+static void
+trouble_ask_cleanup(void *data)
+{
+    ngx_http_guildlog_trouble_t *trouble = data;
+
+    ngx_uint_t                  i;
+    ngx_http_guildlog_probe_t  *probe;
+
+    if (trouble->timer.timer_set) {
+        ngx_del_timer(&trouble->timer);
+    }
+
+    for (i = 0; i < trouble->n; i++) {
+        probe = &trouble->probes[i];
+
+        if (probe->waits) {
+            ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats,
+                                       NGX_GUILDLOG_ASKS_REPORT);
+            probe->waits = 0;
+        }
+
+        if (probe->exchange) {
+            ngx_guildlog_client_cancel(probe->exchange);
+            probe->exchange = NULL;
+        }
+    }
+}
+
+
+/* the next one, for the caller to fill; NULL: there are as many as may be */
+
+static ngx_http_guildlog_probe_t *
+trouble_ask_add(ngx_http_guildlog_call_t *call)
+{
+    ngx_http_guildlog_probe_t    *probe;
+    ngx_http_guildlog_trouble_t  *trouble;
+
+    trouble = call->trouble;
+
+    if (trouble->n == NGX_HTTP_GUILDLOG_PROBES) {
+        return NULL;
+    }
+
+    probe = &trouble->probes[trouble->n++];
+    probe->call = call;
+
+    return probe;
+}
+
+
+/* asks; "local_rate_limit" is the result of a question not sent within ms */
+
+static void
+trouble_ask_start(ngx_http_guildlog_call_t *call, ngx_msec_t ms)
+{
+    ngx_uint_t                    i;
+    ngx_http_guildlog_trouble_t  *trouble;
+
+    trouble = call->trouble;
+    trouble->pending = trouble->n;
+    trouble->until = ngx_current_msec + ms;
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                   "guildlog trouble: %ui questions wait for %M ms at most",
+                   trouble->n, ms);
+
+    for (i = 0; i < trouble->n; i++) {
+        trouble->probes[i].waits = 1;
+        ngx_guildlog_quota_want(&ngx_http_guildlog_worker.stats,
+                                NGX_GUILDLOG_ASKS_REPORT);
+    }
+
+    ngx_add_timer(&trouble->timer, TROUBLE_ASK_WAIT);
+}
+
+
+static void
+trouble_ask_handler(ngx_event_t *ev)
+{
+    ngx_http_guildlog_trouble_t *trouble = ev->data;
+
+    ngx_uint_t                  i, waiting;
+    ngx_msec_int_t              left;
+    ngx_http_guildlog_probe_t  *probe;
+
+    left = (ngx_msec_int_t) (trouble->until - ngx_current_msec);
+    waiting = 0;
+
+    for (i = 0; i < trouble->n; i++) {
+        probe = &trouble->probes[i];
+
+        if (!probe->waits) {
+            continue;
+        }
+
+        if (left <= 0) {
+            probe->waits = 0;
+            ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats,
+                                       NGX_GUILDLOG_ASKS_REPORT);
+            trouble_ask_unsent(probe, "local_rate_limit",
+                       "the requests this machine may send were used up");
+            continue;
+        }
+
+        if (ngx_guildlog_quota_take(&ngx_http_guildlog_worker.stats,
+                                    NGX_GUILDLOG_ASKS_REPORT))
+        {
+            probe->waits = 0;
+            trouble_ask_send(probe, left);
+            continue;
+        }
+
+        waiting = 1;
+    }
+
+    if (trouble->pending == 0) {
+        trouble_ask_finish(trouble->call);
+
+    } else if (waiting) {
+        ngx_add_timer(&trouble->timer, TROUBLE_ASK_WAIT);
+    }
+}
+
+
+static void
+trouble_ask_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms)
+{
+    ngx_str_t                            none;
+    ngx_uint_t                           bot;
+    const ngx_str_t                     *authorization;
+    const ngx_guildlog_delivery_conf_t  *conf;
+
+    conf = trouble_ask_conf(probe->call);
+
+    ngx_str_null(&none);
+    authorization = &none;
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP,
+                   probe->call->request->connection->log, 0,
+                   "guildlog trouble: question for channel %V is sent, "
+                   "%M ms left", &probe->channel, ms);
+
+    if (probe->request.bot) {
+        bot = probe->call->args[NGX_HTTP_GUILDLOG_PROBE_BOT].data[0] - '0';
+        authorization = &conf->bots[bot];
+    }
+
+    probe->exchange = ngx_guildlog_client_send(ngx_http_guildlog_worker.client,
+                          probe->request.method, &probe->request.path,
+                          authorization, &probe->request.type,
+                          &probe->request.body, ms, trouble_ask_answered,
+                          probe);
+
+    if (probe->exchange == NULL) {
+        trouble_ask_unsent(probe, "unknown",
+                      "the request could not be sent from this machine");
+    }
+}
+
+
+static void
+trouble_ask_answered(void *data, ngx_guildlog_client_response_t *answer)
+{
+    ngx_http_guildlog_probe_t *probe = data;
+
+    ngx_int_t                      scope;
+    ngx_guildlog_verdict_t         verdict;
+    ngx_guildlog_stats_shared_t   *shared;
+    ngx_http_guildlog_trouble_t   *trouble;
+
+    trouble = probe->call->trouble;
+    shared = ngx_http_guildlog_worker.stats.shared;
+
+    probe->exchange = NULL;
+
+    ngx_guildlog_verdict(probe->call->request->pool, answer,
+                         trouble->asks, &verdict);
+
+    scope = verdict.class == NGX_GUILDLOG_VERDICT_LIMITED
+            ? (ngx_int_t) verdict.scope : -1;
+
+    ngx_guildlog_traffic_call(&shared->traffic, trouble->asks, verdict.class,
+                              scope, answer->status);
+    ngx_guildlog_pace_told(&shared->pace, ngx_current_msec, verdict.failed,
+                           verdict.invalid, verdict.pause_ms);
+
+    probe->status = answer->status;
+    probe->time_ms = answer->time_ms;
+
+    trouble->judge(probe, answer, &verdict);
+
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, probe->call->request->connection->log, 0,
+                   "guildlog trouble: channel %V: status %ui, %s",
+                   &probe->channel, probe->status, probe->result);
+
+    trouble->refused += verdict.refused;
+
+    if (--trouble->pending == 0) {
+        trouble_ask_finish(probe->call);
+    }
+}
+
+
+static void
+trouble_ask_unsent(ngx_http_guildlog_probe_t *probe, const char *result,
+    const char *detail)
+{
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, probe->call->request->connection->log, 0,
+                   "guildlog trouble: channel %V: not asked, %s",
+                   &probe->channel, result);
+
+    probe->result = result;
+    probe->detail = detail;
+    probe->call->trouble->pending--;
+}
+
+
+/* called from the event loop, as the handler of a result is */
+
+static void
+trouble_ask_finish(ngx_http_guildlog_call_t *call)
+{
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    ngx_http_set_log_request(r->connection->log, r);
+
+    ngx_http_guildlog_call_finish(r, call->trouble->done(call));
+}
+
+
+/* the body of the result; NULL: the result is the answer of the request */
+
+static json_t *
+trouble_ask_word(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result)
+{
+    ngx_str_t  body, error;
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1
+        || ngx_guildlog_db_result_number(result, 0, 0) == NGX_HTTP_UNAUTHORIZED)
+    {
+        return NULL;
+    }
+
+    body = ngx_guildlog_db_result_value(result, 0, 1);
+
+    return ngx_guildlog_json_parse(call->request->pool, &body, &error);
+}
+
+
+/*
+ * POST /troubleshoot/test-log sends a message to a log channel and tells the
+ * result.
+ */
+
+ngx_int_t
+ngx_http_guildlog_trouble_test_start(ngx_http_guildlog_call_t *call)
+{
+    ngx_http_guildlog_trouble_t  *trouble;
+
+    trouble = trouble_ask_create(call);
+    if (trouble == NULL) {
+        return NGX_ERROR;
+    }
+
+    trouble->asks = NGX_GUILDLOG_CALL_EXECUTE;
+    trouble->judge = trouble_test_judge;
+    trouble->done = trouble_test_count;
+
+    return ngx_http_guildlog_call_ask(call, call->route->stmt);
+}
+
+
+ngx_int_t
+ngx_http_guildlog_trouble_test_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result)
+{
+    json_t  *word, *send;
+
+    if (call->trouble->asked) {
+        return trouble_test_result(call);
+    }
+
+    word = trouble_ask_word(call, result);
+
+    send = json_object_get(word, "send");
+    if (send) {
+        return trouble_test_send(call, send);
+    }
+
+    if (json_object_get(word, "retryAfter")) {
+        return trouble_test_again(call, word);
+    }
+
+    return ngx_http_guildlog_response_result(call, result);
+}
+
+
+static ngx_int_t
+trouble_test_send(ngx_http_guildlog_call_t *call, json_t *send)
+{
+    ngx_http_guildlog_probe_t  *probe;
+
+    probe = trouble_ask_add(call);
+
+    probe->channel = ngx_guildlog_json_text(json_object_get(send, "channelId"));
+
+    if (trouble_test_build(probe, send) == NGX_OK) {
+        trouble_ask_start(call, TROUBLE_TEST_MS);
+        return NGX_BUSY;
+    }
+
+    probe->result = "unknown";
+    probe->detail = "the message could not be sent from this machine";
+
+    return trouble_test_result(call);
+}
+
+
+static ngx_int_t
+trouble_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
+{
+    ngx_str_t                            lane, webhook, secret, token, message;
+    ngx_pool_t                          *pool;
+    const ngx_guildlog_delivery_conf_t  *conf;
+
+    pool = probe->call->request->pool;
+
+    lane = ngx_guildlog_json_text(json_object_get(send, "lane"));
+    webhook = ngx_guildlog_json_text(json_object_get(send, "webhookId"));
+    secret = ngx_guildlog_json_text(json_object_get(send, "secret"));
+    message = ngx_guildlog_json_text(json_object_get(send, "message"));
+
+    conf = trouble_ask_conf(probe->call);
+
+    if (conf == NULL
+        || ngx_guildlog_seal_open(pool, conf->key, &lane, &secret, &token)
+           != NGX_OK
+        || ngx_guildlog_platform_call(pool, NGX_GUILDLOG_CALL_EXECUTE, &webhook,
+                                      &token, &probe->request)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    probe->request.body.data = ngx_pstrdup(pool, &message);
+    probe->request.body.len = message.len;
+
+    return probe->request.body.data ? NGX_OK : NGX_ERROR;
+}
+
+
+static void
+trouble_test_judge(ngx_http_guildlog_probe_t *probe,
+    ngx_guildlog_client_response_t *answer,
+    const ngx_guildlog_verdict_t *verdict)
+{
+    ngx_uint_t  i;
+
+    probe->result = "unknown";
+    probe->detail = verdict->reason;
+
+    for (i = 0; i < sizeof(trouble_test_stages)
+                    / sizeof(trouble_test_stage_t); i++)
+    {
+        if (trouble_test_stages[i].class == verdict->class) {
+            probe->result = trouble_test_stages[i].stage;
+        }
+    }
+}
+
+
+/* the database counts a refusal before the request is answered */
+
+static ngx_int_t
+trouble_test_count(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t  rc;
+
+    if (call->trouble->refused == 0) {
+        return trouble_test_result(call);
+    }
+
+    call->trouble->asked = 1;
+
+    call->args[0] = call->args[NGX_HTTP_GUILDLOG_PROBE_GUILD];
+    ngx_str_set(&call->args[1], "1");
+    call->nargs = 2;
+
+    rc = ngx_http_guildlog_call_ask(call,
+                       &ngx_guildlog_stmts[ngx_guildlog_stmt_refusals_told]);
+
+    return rc == NGX_AGAIN ? NGX_BUSY : rc;
+}
+
+
+static ngx_int_t
+trouble_test_result(ngx_http_guildlog_call_t *call)
+{
+    ngx_str_t                   text;
+    ngx_guildlog_json_t         w;
+    ngx_http_guildlog_probe_t  *probe;
+
+    probe = &call->trouble->probes[0];
+
+    ngx_guildlog_json_init(&w, call->request->pool, 256);
+    ngx_guildlog_json_begin(&w, '{');
+
+    ngx_guildlog_json_key(&w, "ok");
+    ngx_guildlog_json_bool(&w, ngx_strcmp(probe->result, "delivered") == 0);
+
+    trouble_test_word(&w, "stage", probe->result);
+
+    ngx_guildlog_json_key(&w, "channelId");
+    ngx_guildlog_json_string(&w, &probe->channel);
+
+    ngx_guildlog_json_key(&w, "httpStatus");
+
+    if (probe->status) {
+        ngx_guildlog_json_number(&w, probe->status);
+    } else {
+        ngx_guildlog_json_null(&w);
+    }
+
+    trouble_test_word(&w, "detail", probe->detail);
+
+    ngx_guildlog_json_key(&w, "latencyMs");
+    ngx_guildlog_json_number(&w, probe->time_ms);
+
+    ngx_guildlog_json_end(&w);
+
+    if (ngx_guildlog_json_written(&w, &text) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK, &text);
+}
+
+
+static void
+trouble_test_word(ngx_guildlog_json_t *w, const char *key, const char *word)
+{
+    ngx_str_t  text;
+
+    text.data = (u_char *) word;
+    text.len = ngx_strlen(word);
+
+    ngx_guildlog_json_key(w, key);
+    ngx_guildlog_json_string(w, &text);
+}
+
+
+static ngx_int_t
+trouble_test_again(ngx_http_guildlog_call_t *call, json_t *word)
+{
+    ngx_str_t   error;
+    json_int_t  after;
+
+    after = json_integer_value(json_object_get(word, "retryAfter"));
+
+    if (ngx_http_guildlog_response_header_number(call->request, "Retry-After",
+                                                 after)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    error = ngx_guildlog_json_text(json_object_get(word, "error"));
+
+    return ngx_http_guildlog_response_error(call->request,
+                                            NGX_HTTP_TOO_MANY_REQUESTS, &error);
 }

@@ -5,6 +5,8 @@
 
 #include "http/ngx_http_guildlog_access.h"
 #include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
+#include "log/ngx_guildlog_language.h"
 
 
 typedef enum {
@@ -23,6 +25,11 @@ typedef enum {
 } variables_e;
 
 
+#define variables_row(name, id)                                               \
+    { ngx_string("guildlog_" name), NULL, variables_get, VARIABLES_##id,      \
+      NGX_HTTP_VAR_NOCACHEABLE, 0 }
+
+
 static ngx_int_t variables_get(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
 static ngx_uint_t variables_is_known(const ngx_http_guildlog_ctx_t *ctx,
@@ -33,11 +40,11 @@ static ngx_int_t variables_number(ngx_http_request_t *r,
 static ngx_int_t variables_word(ngx_http_variable_value_t *v, const char *word);
 static ngx_int_t variables_value(ngx_http_variable_value_t *v,
     const ngx_str_t *value);
-
-
-#define variables_row(name, id)                                               \
-    { ngx_string("guildlog_" name), NULL, variables_get, VARIABLES_##id,      \
-      NGX_HTTP_VAR_NOCACHEABLE, 0 }
+static ngx_int_t token_send(ngx_http_guildlog_call_t *call, ngx_str_t *row);
+static ngx_int_t token_read(ngx_pool_t *pool, ngx_str_t *row,
+    ngx_guildlog_token_t *token);
+static ngx_int_t types_etag(ngx_http_request_t *r, const ngx_str_t *body);
+static ngx_uint_t types_is_known(ngx_http_request_t *r);
 
 
 static ngx_http_variable_t  variables_rows[] = {
@@ -203,4 +210,211 @@ ngx_http_guildlog_variables_add(ngx_conf_t *cf)
     }
 
     return NGX_OK;
+}
+
+
+/*
+ * A new token: the database tells its claims, a key of the location signs it.
+ */
+
+ngx_int_t
+ngx_http_guildlog_token_start(ngx_http_guildlog_call_t *call)
+{
+    static const ngx_str_t  no_signer =
+        ngx_string("no key of this location signs tokens");
+
+    /* otherwise the database would keep a token that nobody gets */
+
+    if (ngx_guildlog_token_sign_key(call->conf->keys) == NULL) {
+        ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
+                      "no \"guildlog_key\" has \"sign\"");
+        return ngx_http_guildlog_call_refuse(call,
+                                             NGX_HTTP_INTERNAL_SERVER_ERROR,
+                                             &no_signer);
+    }
+
+    return ngx_http_guildlog_call_ask(call, call->route->stmt);
+}
+
+
+ngx_int_t
+ngx_http_guildlog_token_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result)
+{
+    ngx_str_t  row;
+
+    if (ngx_http_guildlog_response_row_status(result) != NGX_HTTP_CREATED) {
+        return ngx_http_guildlog_response_result(call, result);
+    }
+
+    row = ngx_guildlog_db_result_value(result, 0, 1);
+
+    return token_send(call, &row);
+}
+
+
+/* the row has the claims; the token itself is only here and in the answer */
+
+static ngx_int_t
+token_send(ngx_http_guildlog_call_t *call, ngx_str_t *row)
+{
+    ngx_str_t             text, body;
+    ngx_http_request_t   *r;
+    ngx_guildlog_json_t   w;
+    ngx_guildlog_token_t  token;
+
+    r = call->request;
+
+    if (token_read(r->pool, row, &token) != NGX_OK) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "\"%s\" described no token", call->route->stmt->name);
+        return NGX_ERROR;
+    }
+
+    if (ngx_guildlog_token_sign(call->conf->keys, &call->conf->issuer, &token,
+                                r->pool, &text)
+        != NGX_OK)
+    {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "a token was not signed");
+        return NGX_ERROR;
+    }
+
+    ngx_guildlog_json_init(&w, r->pool, text.len + 256);
+    ngx_guildlog_json_begin(&w, '{');
+    ngx_guildlog_json_key(&w, "token");
+    ngx_guildlog_json_string(&w, &text);
+    ngx_guildlog_json_key(&w, "unique_id");
+    ngx_guildlog_json_string(&w, &token.jti);
+    ngx_guildlog_json_key(&w, "expires_at");
+    ngx_guildlog_json_number(&w, (int64_t) token.exp * 1000);
+    ngx_guildlog_json_end(&w);
+
+    if (ngx_guildlog_json_written(&w, &body) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_guildlog_response_json(r, NGX_HTTP_CREATED, &body);
+}
+
+
+static ngx_int_t
+token_read(ngx_pool_t *pool, ngx_str_t *row, ngx_guildlog_token_t *token)
+{
+    int          kind;
+    json_t      *json;
+    ngx_str_t    error;
+    json_int_t   iat, exp;
+    const char  *jti, *guild, *bot;
+
+    json = ngx_guildlog_json_parse(pool, row, &error);
+
+    if (json == NULL
+        || json_unpack(json, "{s:s, s:s, s:s, s:i, s:I, s:I}",
+                       "unique_id", &jti, "guild", &guild, "bot", &bot,
+                       "permissions", &kind, "iat", &iat, "exp", &exp)
+           != 0)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(token, sizeof(ngx_guildlog_token_t));
+
+    token->jti.data = (u_char *) jti;
+    token->jti.len = ngx_strlen(jti);
+    token->guild.data = (u_char *) guild;
+    token->guild.len = ngx_strlen(guild);
+    token->bot = ngx_strcmp(bot, "pro") == 0 ? NGX_GUILDLOG_BOT_PRO
+                                             : NGX_GUILDLOG_BOT_MAIN;
+    token->kind = kind;
+    token->iat = iat;
+    token->exp = exp;
+
+    return NGX_OK;
+}
+
+
+/*
+ * GET /log-types: what conf/log-types.tsv tells, the same for all servers.
+ */
+
+ngx_int_t
+ngx_http_guildlog_types_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result)
+{
+    ngx_str_t            body;
+    ngx_http_request_t  *r;
+
+    static const ngx_str_t  type = ngx_string("application/json");
+
+    r = call->request;
+
+    if (ngx_http_guildlog_response_row_status(result) != NGX_HTTP_OK) {
+        return ngx_http_guildlog_response_result(call, result);
+    }
+
+    body.data = (u_char *) ngx_guildlog_types_json;
+    body.len = ngx_guildlog_types_json_size;
+
+    if (types_etag(r, &body) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (types_is_known(r)) {
+        return ngx_http_guildlog_response_head(r, NGX_HTTP_NOT_MODIFIED, &type,
+                                               -1);
+    }
+
+    return ngx_http_guildlog_response_json(r, NGX_HTTP_OK, &body);
+}
+
+
+static ngx_int_t
+types_etag(ngx_http_request_t *r, const ngx_str_t *body)
+{
+    ngx_str_t        value;
+    ngx_table_elt_t  *h;
+
+    static uint32_t  sum;
+
+    if (sum == 0) {
+        sum = ngx_crc32_long(body->data, body->len);
+    }
+
+    value.data = ngx_pnalloc(r->pool, sizeof("\"ffffffff\"") - 1);
+    if (value.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    value.len = ngx_sprintf(value.data, "\"%08xD\"", sum) - value.data;
+
+    h = ngx_http_guildlog_response_header(r, "ETag", &value);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    r->headers_out.etag = h;
+
+    return NGX_OK;
+}
+
+
+/* If-None-Match has our ETag, in a list or weak, or "*" */
+
+static ngx_uint_t
+types_is_known(ngx_http_request_t *r)
+{
+    ngx_str_t        *etag;
+    ngx_table_elt_t  *h;
+
+    h = r->headers_in.if_none_match;
+    etag = &r->headers_out.etag->value;
+
+    if (h == NULL) {
+        return 0;
+    }
+
+    return (h->value.len == 1 && h->value.data[0] == '*')
+           || memmem(h->value.data, h->value.len, etag->data, etag->len)
+              != NULL;
 }

@@ -61,14 +61,10 @@ struct ngx_http_guildlog_visit_s {
 };
 
 
-/* ngx_http_guildlog_visit_ask.c */
-
 /* asks the platform by the method, path, authorization and form of the visit */
 void ngx_http_guildlog_visit_ask(ngx_http_guildlog_visit_t *visit);
 void ngx_http_guildlog_visit_ask_cancel(ngx_http_guildlog_visit_t *visit);
 
-
-/* ngx_http_guildlog_visit_kept.c */
 
 void ngx_http_guildlog_visit_kept_store(ngx_http_guildlog_visit_t *visit);
 

@@ -443,8 +443,6 @@ delivery_gauges_clear(ngx_guildlog_delivery_t *d, ngx_guildlog_gauge_e from)
  * Leases: who has which shards, and until when.
  */
 
-/* ngx_guildlog_delivery.c */
-
 static void
 delivery_lease(ngx_guildlog_delivery_t *d)
 {
