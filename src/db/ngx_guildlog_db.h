@@ -342,7 +342,7 @@ void ngx_guildlog_db_group_answered(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_group_busy(ngx_guildlog_db_group_t *group, ngx_int_t n);
 
 
-/* db_share.c: which server is next */
+/* db_pool.c: which server is next */
 
 void ngx_guildlog_db_share_init(ngx_guildlog_db_group_t *group);
 

@@ -553,7 +553,7 @@ ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
  * sent once more.
  */
 
-/* db_query.c: memory, and what a result means */
+/* memory, and what a result means */
 
 /*
  * NULL if out of memory.  It has no share.  An argument with a NUL byte: its
@@ -759,7 +759,7 @@ db_query_free(ngx_guildlog_db_query_t *query)
  * turns.
  */
 
-/* db_queue.c: a query waits, is sent, and finishes */
+/* a query waits, is sent, and finishes */
 
 static void
 db_queue_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first)

@@ -143,7 +143,7 @@ struct ngx_http_guildlog_find_s {
     ngx_guildlog_db_result_t       answer;
     ngx_uint_t                     row;
 
-    /* of find_line.c */
+    /* of the line */
 
     ngx_queue_t                    line;
     ngx_queue_t                    turn;

@@ -394,7 +394,7 @@ module_postconfiguration(ngx_conf_t *cf)
  * What a worker holds: made at its start, let go at its end.
  */
 
-/* ngx_http_guildlog_module.c: at the start and the end of a process */
+/* at the start and the end of a process */
 
 static ngx_int_t
 worker_init(ngx_cycle_t *cycle)

@@ -631,7 +631,7 @@ delivery_lease_hold(ngx_guildlog_delivery_t *d,
  * and now and then, in a sweep, all of them.
  */
 
-/* ngx_guildlog_delivery.c: finds lanes that have something to do */
+/* finds lanes that have something to do */
 
 /* page by page; further lanes stay in the database while many are at hand */
 
@@ -873,7 +873,7 @@ delivery_find_page(ngx_guildlog_delivery_t *d, ngx_guildlog_db_result_t *result)
  * nothing of its shards, so it leases none.
  */
 
-/* ngx_guildlog_delivery.c: asks whether the secret fits, before the
+/* asks whether the secret fits, before the
    first lease */
 
 static void

@@ -519,7 +519,7 @@ lane_entry_id(const ngx_guildlog_lane_entry_t *entry)
  * What the platform answers to a message, and what becomes of the message.
  */
 
-/* ngx_guildlog_lane.c: what becomes of its message */
+/* what becomes of its message */
 
 static void
 lane_outcome_posted(void *data, ngx_guildlog_client_response_t *answer)
@@ -779,7 +779,7 @@ lane_outcome_wait(ngx_guildlog_lane_t *lane)
  * Reads rows of the database: a lane as it was found, and entries.
  */
 
-/* ngx_guildlog_lane.c: reads rows */
+/* reads rows */
 
 static ngx_int_t
 lane_row_read(ngx_guildlog_lane_t *lane, ngx_guildlog_db_result_t *result,
