@@ -1,6 +1,7 @@
 
 /*
- * Links ngx_guildlog_language.c and ngx_guildlog_language_data.c.
+ * Links ngx_guildlog_json.c, ngx_guildlog_language.c,
+ * ngx_guildlog_language_data.c and ngx_guildlog_utf8.c.
  *
  * Every log type has a title in every language; the English ones are those of
  * conf/log-types.tsv, the German and Japanese ones those of the exports.
