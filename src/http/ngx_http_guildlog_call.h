@@ -29,6 +29,15 @@ typedef struct ngx_http_guildlog_trouble_s   ngx_http_guildlog_trouble_t;
 
 
 /*
+ * Takes the result of a statement.  It returns what finalizes the request, or
+ * NGX_AGAIN: the request goes on, with another statement or with its writing.
+ */
+
+typedef ngx_int_t (*ngx_http_guildlog_result_pt)(
+    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
+
+
+/*
  * Who asks and how often: one for each main request.  It outlives internal
  * redirects, so that a token is verified and charged once.
  */
@@ -78,14 +87,13 @@ struct ngx_http_guildlog_call_s {
     ngx_str_t                      page_key;   /* no data: not to be cached */
     ngx_guildlog_page_t           *page;       /* of the cache, or NULL */
     ngx_guildlog_db_query_t       *query;
+    ngx_http_guildlog_result_pt    handler;    /* of its result */
     ngx_guildlog_seat_t           *seat;       /* NULL: none, or uncounted */
     ngx_http_guildlog_find_t      *find;       /* NULL: nothing is searched */
     ngx_http_guildlog_parts_t     *parts;      /* NULL: none was sent */
     ngx_http_guildlog_export_t    *export;
     ngx_http_guildlog_listener_t  *listener;
     ngx_http_guildlog_trouble_t   *trouble;
-    unsigned                       apart:1;    /* records each server by
-                                                  itself */
 };
 
 
@@ -98,15 +106,13 @@ struct ngx_http_guildlog_call_s {
  * start: all arguments are bound.  NGX_AGAIN: a statement was submitted;
  * otherwise as a step of request.c.
  *
- * answer: a result has come.  It returns what finalizes the request, or
- * NGX_BUSY: the request goes on, with another statement or with its writing.
+ * answer: of the route's statement, where start does no more than submit it.
  */
 
 struct ngx_http_guildlog_endpoint_s {
-    ngx_int_t  (*bound)(ngx_http_guildlog_call_t *call);
-    ngx_int_t  (*start)(ngx_http_guildlog_call_t *call);
-    ngx_int_t  (*answer)(ngx_http_guildlog_call_t *call,
-                         ngx_guildlog_db_result_t *result);
+    ngx_int_t                    (*bound)(ngx_http_guildlog_call_t *call);
+    ngx_int_t                    (*start)(ngx_http_guildlog_call_t *call);
+    ngx_http_guildlog_result_pt    answer;
 };
 
 
@@ -116,17 +122,17 @@ ngx_http_guildlog_ctx_t *ngx_http_guildlog_call_ctx(ngx_http_request_t *r,
 
 /*
  * Submits the statement with the call's arguments; its result goes to the
- * endpoint's answer().  NGX_AGAIN, or NGX_ERROR.
+ * handler.  NGX_AGAIN, or NGX_ERROR.
  */
 ngx_int_t ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
-    const ngx_guildlog_stmt_t *stmt);
+    const ngx_guildlog_stmt_t *stmt, ngx_http_guildlog_result_pt handler);
 
 /* the request ends when its client leaves; NGX_ERROR: no event tells of that */
 ngx_int_t ngx_http_guildlog_call_watch(ngx_http_request_t *r);
 
 /*
  * Ends a handler that the event loop has called for a request: finalizes the
- * request by rc, unless that is NGX_BUSY.  The handler has set the log's
+ * request by rc, unless that is NGX_AGAIN.  The handler has set the log's
  * request.
  */
 void ngx_http_guildlog_call_finish(ngx_http_request_t *r, ngx_int_t rc);

@@ -83,6 +83,8 @@ static void export_form(ngx_http_guildlog_export_t *ex, const ngx_str_t *args);
 static ngx_int_t ngx_http_guildlog_export_find(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_export_found(
     ngx_http_guildlog_call_t *call);
+static ngx_int_t export_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_export_begin(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 static void ngx_http_guildlog_export_cleanup(void *data);
@@ -109,6 +111,10 @@ static ngx_int_t parts_send(ngx_http_guildlog_call_t *call, u_char *last,
     ngx_uint_t more);
 static ngx_int_t parts_next(ngx_http_guildlog_call_t *call);
 static void parts_writer(ngx_http_request_t *r);
+static ngx_int_t large_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t large_part(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t large_ask(ngx_http_guildlog_call_t *call);
 
 
@@ -187,14 +193,15 @@ ngx_http_guildlog_export_find(ngx_http_guildlog_call_t *call)
     return ngx_http_guildlog_find_start(call,
                       &call->export->last[NGX_HTTP_GUILDLOG_EXPORT_BELOW],
                       &none, NGX_HTTP_GUILDLOG_EXPORT_FOUND,
-                      ngx_http_guildlog_export_found);
+                      ngx_http_guildlog_export_found,
+                      call->export->begun ? ngx_http_guildlog_export_chunk
+                                          : export_answer);
 }
 
 
 static ngx_int_t
 ngx_http_guildlog_export_found(ngx_http_guildlog_call_t *call)
 {
-    ngx_int_t                    rc;
     ngx_str_t                   *since;
     ngx_http_guildlog_find_t    *find;
     ngx_http_guildlog_export_t  *ex;
@@ -223,21 +230,17 @@ ngx_http_guildlog_export_found(ngx_http_guildlog_call_t *call)
     /* what was left to be found has gone */
 
     if (ex->begun && ex->nids == 0) {
-        return parts_send(call,
-                                  parts_reserve(call, 0), 0);
+        return parts_send(call, parts_reserve(call, 0), 0);
     }
 
-    rc = ngx_http_guildlog_export_ask(call);
-
-    return rc == NGX_AGAIN ? NGX_BUSY : NGX_ERROR;
+    return ngx_http_guildlog_export_ask(call);
 }
 
 
 /* the first result decides the status of the answer */
 
-ngx_int_t
-ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+static ngx_int_t
+export_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     ngx_int_t                    rc;
     ngx_http_guildlog_export_t  *ex;
@@ -245,16 +248,6 @@ ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
     static const ngx_str_t  nothing = ngx_null_string;
 
     ex = call->export;
-
-    rc = ngx_http_guildlog_find_answer(call, result);
-
-    if (rc != NGX_DECLINED) {
-        return rc;
-    }
-
-    if (ex->begun) {
-        return ngx_http_guildlog_export_chunk(call, result);
-    }
 
     if (!ngx_http_guildlog_response_has_log(call, result, &rc)) {
         return rc;
@@ -292,8 +285,7 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
     ex = call->export;
     ex->begun = 1;
 
-    if (parts_begin(call, "an export",
-                    ngx_http_guildlog_export_ask)
+    if (parts_begin(call, "an export", ngx_http_guildlog_export_ask)
         != NGX_OK)
     {
         return NGX_ERROR;
@@ -375,8 +367,7 @@ static ngx_int_t
 ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    if (parts_fits(call, result,
-                               ngx_http_guildlog_response_log_status(result))
+    if (parts_fits(call, result, ngx_http_guildlog_response_log_status(result))
         != NGX_OK)
     {
         return NGX_ERROR;
@@ -397,8 +388,7 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
 
     ex = call->export;
 
-    p = parts_reserve(call,
-                                  ngx_http_guildlog_export_size(ex, result));
+    p = parts_reserve(call, ngx_http_guildlog_export_size(ex, result));
     if (p == NULL) {
         return NGX_ERROR;
     }
@@ -592,7 +582,9 @@ ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
         ngx_memcpy(call->args, ex->args, sizeof(ex->args));
         call->nargs = ex->nargs;
 
-        rc = ngx_http_guildlog_call_ask(call, stmt);
+        rc = ngx_http_guildlog_call_ask(call, stmt, ex->begun
+                                              ? ngx_http_guildlog_export_chunk
+                                              : export_answer);
     }
 
     ngx_destroy_pool(pool);
@@ -745,7 +737,7 @@ parts_send(ngx_http_guildlog_call_t *call, u_char *last, ngx_uint_t more)
                    last - parts->start, more, rc);
 
     if (rc == NGX_ERROR || !more) {
-        return rc;
+        return rc == NGX_ERROR ? NGX_ERROR : NGX_OK;
     }
 
     ngx_chain_update_chains(r->pool, &parts->free, &parts->busy, &out,
@@ -776,7 +768,7 @@ parts_next(ngx_http_guildlog_call_t *call)
 
         r->write_event_handler = ngx_http_request_empty_handler;
 
-        return call->parts->ask(call) == NGX_AGAIN ? NGX_BUSY : NGX_ERROR;
+        return call->parts->ask(call);
     }
 
     clcf = ngx_http_get_module_loc_conf(r->main, ngx_http_core_module);
@@ -794,7 +786,7 @@ parts_next(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    return NGX_BUSY;
+    return NGX_AGAIN;
 }
 
 
@@ -831,7 +823,7 @@ parts_writer(ngx_http_request_t *r)
         rc = parts_next(call);
     }
 
-    if (rc != NGX_BUSY) {
+    if (rc != NGX_AGAIN) {
         ngx_http_finalize_request(r, NGX_ERROR);
     }
 }
@@ -887,22 +879,45 @@ ngx_http_guildlog_large_start(ngx_http_guildlog_call_t *call)
         ngx_str_null(rest);
     }
 
-    return ngx_http_guildlog_call_ask(call, call->route->stmt);
+    return ngx_http_guildlog_call_ask(call, call->route->stmt, large_answer);
+}
+
+
+static ngx_int_t
+large_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
+{
+    ngx_int_t  rc;
+
+    static const ngx_str_t  type = ngx_string("application/json");
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1
+        || ngx_guildlog_db_result_value(result, 0, LARGE_MORE).data == NULL)
+    {
+        return ngx_http_guildlog_response_result(call, result);
+    }
+
+    if (parts_begin(call, "an answer", large_ask) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    rc = ngx_http_guildlog_response_head(call->request, NGX_HTTP_OK, &type, -1);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || call->request->header_only) {
+        return rc;
+    }
+
+    return large_part(call, result);
 }
 
 
 /* the argument for the next part is stored behind the bytes of this one */
 
-ngx_int_t
-ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+static ngx_int_t
+large_part(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     u_char     *p;
     int64_t     status;
-    ngx_int_t   rc;
     ngx_str_t   body, more;
-
-    static const ngx_str_t  type = ngx_string("application/json");
 
     status = 0;
     ngx_str_null(&body);
@@ -912,26 +927,6 @@ ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
         status = ngx_guildlog_db_result_number(result, 0, LARGE_STATUS);
         body = ngx_guildlog_db_result_value(result, 0, LARGE_BODY);
         more = ngx_guildlog_db_result_value(result, 0, LARGE_MORE);
-    }
-
-    if (call->parts == NULL) {
-
-        if (more.data == NULL) {
-            return ngx_http_guildlog_response_result(call, result);
-        }
-
-        if (parts_begin(call, "an answer", large_ask)
-            != NGX_OK)
-        {
-            return NGX_ERROR;
-        }
-
-        rc = ngx_http_guildlog_response_head(call->request, NGX_HTTP_OK, &type,
-                                             -1);
-
-        if (rc == NGX_ERROR || rc > NGX_OK || call->request->header_only) {
-            return rc;
-        }
     }
 
     if (parts_fits(call, result, status) != NGX_OK) {
@@ -961,5 +956,5 @@ ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
 static ngx_int_t
 large_ask(ngx_http_guildlog_call_t *call)
 {
-    return ngx_http_guildlog_call_ask(call, call->route->stmt + 1);
+    return ngx_http_guildlog_call_ask(call, call->route->stmt + 1, large_part);
 }

@@ -97,6 +97,8 @@ enum {
 static void find_cleanup(void *data);
 static void find_forget(ngx_http_guildlog_find_t *find);
 static ngx_int_t find_begin(ngx_http_guildlog_find_t *find);
+static ngx_int_t find_came(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t find_opened(ngx_http_guildlog_find_t *find);
 static ngx_int_t find_segments(ngx_http_guildlog_find_t *find);
 static ngx_int_t find_tail(ngx_http_guildlog_find_t *find);
@@ -118,33 +120,30 @@ static void line_expired(ngx_event_t *ev);
 static void find_line_leave(ngx_http_guildlog_find_t *find);
 static void find_line_turn(ngx_http_guildlog_find_t *find);
 static void line_handler(ngx_event_t *ev);
-static ngx_int_t find_stmt_open( ngx_http_guildlog_find_t *find);
-static ngx_int_t find_stmt_tail( ngx_http_guildlog_find_t *find);
-static ngx_int_t find_stmt_slices( ngx_http_guildlog_find_t *find);
-static ngx_int_t find_stmt_bad( ngx_http_guildlog_find_t *find, int64_t key);
+static ngx_int_t find_stmt_open(ngx_http_guildlog_find_t *find);
+static ngx_int_t find_stmt_tail(ngx_http_guildlog_find_t *find);
+static ngx_int_t find_stmt_slices(ngx_http_guildlog_find_t *find);
+static ngx_int_t find_stmt_bad(ngx_http_guildlog_find_t *find, int64_t key);
 static ngx_int_t stmt_ask(ngx_http_guildlog_find_t *find, ngx_uint_t stmt,
     ngx_uint_t nargs);
-static ngx_int_t find_stmt_head( ngx_http_guildlog_find_t *find);
+static ngx_int_t find_stmt_head(ngx_http_guildlog_find_t *find);
 static ngx_int_t stmt_gone(ngx_guildlog_find_t *result, json_t *gone);
-static ngx_int_t find_stmt_segment( ngx_http_guildlog_find_t *find);
+static ngx_int_t find_stmt_segment(ngx_http_guildlog_find_t *find);
 static void find_stmt_next(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_stmt_doc( ngx_http_guildlog_find_t *find);
-static ngx_int_t find_stmt_piece( ngx_http_guildlog_find_t *find);
+static ngx_int_t find_stmt_doc(ngx_http_guildlog_find_t *find);
+static ngx_int_t find_stmt_piece(ngx_http_guildlog_find_t *find);
 static int64_t stmt_number(ngx_http_guildlog_find_t *find, ngx_uint_t column);
 static ngx_str_t stmt_value(ngx_http_guildlog_find_t *find, ngx_uint_t column);
 static void find_kept(ngx_http_guildlog_find_t *find);
-static ngx_int_t kept_get(void *data, int64_t key,
-    ngx_str_t *strings);
+static ngx_int_t kept_get(void *data, int64_t key, ngx_str_t *strings);
 static void kept_put(void *data, int64_t key,
     int32_t day, const ngx_str_t *strings);
 static void kept_expire(ngx_event_t *ev);
 static ngx_int_t filter_types(
     ngx_http_guildlog_filter_t *filter, ngx_pool_t *pool,
     const ngx_str_t *args);
-static ngx_uint_t filter_has(const ngx_str_t *array,
-    const char *item);
-static int64_t filter_number(const ngx_str_t *arg,
-    int64_t none);
+static ngx_uint_t filter_has(const ngx_str_t *array, const char *item);
+static int64_t filter_number(const ngx_str_t *arg, int64_t none);
 
 
 static struct {
@@ -164,7 +163,7 @@ static ngx_connection_t  kept_dumb;
 ngx_int_t
 ngx_http_guildlog_find_start(ngx_http_guildlog_call_t *call,
     const ngx_str_t *below, const ngx_str_t *known, ngx_uint_t limit,
-    ngx_http_guildlog_find_pt found)
+    ngx_http_guildlog_find_pt found, ngx_http_guildlog_result_pt failed)
 {
     ngx_http_cleanup_t        *cln;
     ngx_http_request_t        *r;
@@ -205,6 +204,7 @@ ngx_http_guildlog_find_start(ngx_http_guildlog_call_t *call,
     find->known = *known;
     find->limit = limit;
     find->found = found;
+    find->failed = failed;
     find->tries = 0;
     find->work = find_begin;
 
@@ -266,7 +266,7 @@ find_begin(ngx_http_guildlog_find_t *find)
         return NGX_ERROR;
     }
 
-    find->next = find_opened;
+    find->work = find_opened;
 
     return find_stmt_open(find);
 }
@@ -274,29 +274,18 @@ find_begin(ngx_http_guildlog_find_t *find)
 
 /* the rows outlive the query, which ends with this handler */
 
-ngx_int_t
-ngx_http_guildlog_find_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+static ngx_int_t
+find_came(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_find_t  *find;
 
     find = call->find;
 
-    if (find == NULL || find->next == NULL) {
-        return NGX_DECLINED;
-    }
-
-    find->work = find->next;
-    find->next = NULL;
-
-    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        return NGX_DECLINED;
-    }
-
-    if (find->work == find_opened
-        && ngx_http_guildlog_response_log_status(result) != NGX_HTTP_OK)
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS
+        || (find->work == find_opened
+            && ngx_http_guildlog_response_log_status(result) != NGX_HTTP_OK))
     {
-        return NGX_DECLINED;
+        return find->failed(call, result);
     }
 
     find->rows = ngx_create_pool(NGX_MIN_POOL_SIZE,
@@ -313,7 +302,7 @@ ngx_http_guildlog_find_answer(ngx_http_guildlog_call_t *call,
 
     find_line_turn(find);
 
-    return NGX_BUSY;
+    return NGX_AGAIN;
 }
 
 
@@ -331,7 +320,7 @@ find_opened(ngx_http_guildlog_find_t *find)
 
     find->work = find_segments;
 
-    return NGX_AGAIN;
+    return NGX_BUSY;
 }
 
 
@@ -344,7 +333,7 @@ find_segments(ngx_http_guildlog_find_t *find)
     }
 
     return find_stmt_segment(find) == NGX_OK
-           ? NGX_AGAIN : find_bad(find);
+           ? NGX_BUSY : find_bad(find);
 }
 
 
@@ -380,7 +369,7 @@ find_tail(ngx_http_guildlog_find_t *find)
 
     default:
         find->work = find_judge;
-        return NGX_AGAIN;
+        return NGX_BUSY;
     }
 
     tail->at = tail->by_arrival ? tail->since : tail->high;
@@ -391,14 +380,14 @@ find_tail(ngx_http_guildlog_find_t *find)
 
     find->work = find_tail;
 
-    return NGX_AGAIN;
+    return NGX_BUSY;
 }
 
 
 static ngx_int_t
 find_tail_read(ngx_http_guildlog_find_t *find)
 {
-    find->next = find_docs;
+    find->work = find_docs;
 
     return find_stmt_tail(find);
 }
@@ -414,7 +403,7 @@ find_docs(ngx_http_guildlog_find_t *find)
     }
 
     if (find->row < find->answer.rows - 1) {
-        return find_stmt_doc(find) == NGX_OK ? NGX_AGAIN
+        return find_stmt_doc(find) == NGX_OK ? NGX_BUSY
                                                                : NGX_ERROR;
     }
 
@@ -431,10 +420,10 @@ find_judge(ngx_http_guildlog_find_t *find)
     switch (ngx_guildlog_find_wants(find->result, &find->slices)) {
 
     case NGX_BUSY:
-        return NGX_AGAIN;
+        return NGX_BUSY;
 
     case NGX_AGAIN:
-        find->next = find_pieces;
+        find->work = find_pieces;
         return find_stmt_slices(find);
 
     case NGX_OK:
@@ -455,11 +444,11 @@ find_pieces(ngx_http_guildlog_find_t *find)
 
     if (find->row == find->answer.rows) {
         find->work = find_judge;
-        return NGX_AGAIN;
+        return NGX_BUSY;
     }
 
     if (find_stmt_piece(find) == NGX_OK) {
-        return NGX_AGAIN;
+        return NGX_BUSY;
     }
 
     return find->result->bad ? find_bad(find) : find_retry(find);
@@ -517,7 +506,7 @@ find_bad(ngx_http_guildlog_find_t *find)
                   "segment %L of server %V is broken", result->bad_key,
                   &find->call->guild);
 
-    find->next = find_retry;
+    find->work = find_retry;
 
     return find_stmt_bad(find, result->bad_key);
 }
@@ -541,7 +530,7 @@ find_retry(ngx_http_guildlog_find_t *find)
 
     find->work = find_begin;
 
-    return NGX_AGAIN;
+    return NGX_BUSY;
 }
 
 
@@ -557,25 +546,21 @@ ngx_http_guildlog_find_again(ngx_http_guildlog_call_t *call)
 
     find_line_join(find);
 
-    return NGX_BUSY;
+    return NGX_AGAIN;
 }
 
 
-/* the endpoint answers as if a statement had ended so */
+/* the request ends as if a statement had ended so, which has no rows */
 
 static ngx_int_t
-find_fail(ngx_http_guildlog_find_t *find,
-    ngx_guildlog_db_outcome_e outcome)
+find_fail(ngx_http_guildlog_find_t *find, ngx_guildlog_db_outcome_e outcome)
 {
-    ngx_guildlog_db_result_t   result;
-    ngx_http_guildlog_call_t  *call;
+    ngx_guildlog_db_result_t  result;
 
     ngx_memzero(&result, sizeof(ngx_guildlog_db_result_t));
     result.outcome = outcome;
 
-    call = find->call;
-
-    return call->endpoint->answer(call, &result);
+    return find->failed(find->call, &result);
 }
 
 
@@ -675,8 +660,7 @@ find_line_join(ngx_http_guildlog_find_t *find)
 
 
 static ngx_uint_t
-line_same(ngx_http_guildlog_find_t *find,
-    ngx_http_guildlog_find_t *other)
+line_same(ngx_http_guildlog_find_t *find, ngx_http_guildlog_find_t *other)
 {
     return find->call->conf->database == other->call->conf->database
            && find->payer == other->payer;
@@ -799,9 +783,9 @@ line_handler(ngx_event_t *ev)
 
         do {
             rc = find->work(find);
-        } while (rc == NGX_AGAIN && ngx_guildlog_clock_us() < end);
+        } while (rc == NGX_BUSY && ngx_guildlog_clock_us() < end);
 
-        if (rc == NGX_AGAIN) {
+        if (rc == NGX_BUSY) {
             find_line_turn(find);
             return;
         }
@@ -823,7 +807,7 @@ line_handler(ngx_event_t *ev)
  * The statements that find: what they are asked, and what their rows say.
  */
 
-/* ask; NGX_BUSY, or NGX_ERROR */
+/* ask; NGX_AGAIN, or NGX_ERROR */
 
 static ngx_int_t
 find_stmt_open(ngx_http_guildlog_find_t *find)
@@ -954,8 +938,8 @@ stmt_ask(ngx_http_guildlog_find_t *find, ngx_uint_t stmt, ngx_uint_t nargs)
 
     find->call->nargs = nargs;
 
-    return ngx_http_guildlog_call_ask(find->call, &ngx_guildlog_stmts[stmt])
-           == NGX_AGAIN ? NGX_BUSY : NGX_ERROR;
+    return ngx_http_guildlog_call_ask(find->call, &ngx_guildlog_stmts[stmt],
+                                      find_came);
 }
 
 
@@ -1163,8 +1147,7 @@ kept_get(void *data, int64_t key, ngx_str_t *strings)
 
 
 static void
-kept_put(void *data, int64_t key, int32_t day,
-    const ngx_str_t *strings)
+kept_put(void *data, int64_t key, int32_t day, const ngx_str_t *strings)
 {
     ngx_http_guildlog_find_t *find = data;
 

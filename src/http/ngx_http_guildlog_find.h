@@ -4,8 +4,8 @@
  * for a request with a search, a role, a channel or a member.  The database
  * brings what nginx asks for; nginx judges.
  *
- * find.c has the steps, find_stmt.c the statements, find_kept.c what the worker
- * keeps, and find_line.c whose turn it is.
+ * One after the other: the steps, whose turn it is, the statements, what the
+ * worker keeps, and the filters.
  */
 
 #ifndef _NGX_HTTP_GUILDLOG_FIND_H_INCLUDED_
@@ -62,11 +62,11 @@ ngx_uint_t ngx_http_guildlog_filter_narrow(ngx_str_t *args, ngx_uint_t nargs);
 
 /*
  * Goes on with the request when all is found.  The call's arguments are those
- * of a statement that found it.  Returns as answer() of an endpoint.
+ * of a statement that found it.  Returns as the handler of a result.
  */
 typedef ngx_int_t (*ngx_http_guildlog_find_pt)(ngx_http_guildlog_call_t *call);
 
-/* a piece of work; NGX_AGAIN: there is more, NGX_BUSY: it waits for a result */
+/* a piece of work; NGX_BUSY: there is more, NGX_AGAIN: it waits for a result */
 typedef ngx_int_t (*ngx_http_guildlog_find_work_pt)(
     ngx_http_guildlog_find_t *find);
 
@@ -113,6 +113,7 @@ struct ngx_http_guildlog_find_s {
 
     ngx_http_guildlog_call_t      *call;
     ngx_http_guildlog_find_pt      found;
+    ngx_http_guildlog_result_pt    failed;     /* says why nothing is found */
     ngx_http_guildlog_filter_t     filter;
     ngx_str_t                      args[NGX_HTTP_GUILDLOG_FILTER_LAST];
     ngx_str_t                      below;      /* an id; NULL: from the top */
@@ -138,7 +139,6 @@ struct ngx_http_guildlog_find_s {
     /* the answer of a statement that is being read */
 
     ngx_http_guildlog_find_work_pt  work;
-    ngx_http_guildlog_find_work_pt  next;      /* reads the answer to come */
     ngx_pool_t                    *rows;       /* has it */
     ngx_guildlog_db_result_t       answer;
     ngx_uint_t                     row;
@@ -165,16 +165,9 @@ struct ngx_http_guildlog_find_s {
  */
 ngx_int_t ngx_http_guildlog_find_start(ngx_http_guildlog_call_t *call,
     const ngx_str_t *below, const ngx_str_t *known, ngx_uint_t limit,
-    ngx_http_guildlog_find_pt found);
+    ngx_http_guildlog_find_pt found, ngx_http_guildlog_result_pt failed);
 
-/*
- * Takes a result, if it is one of its statements.  NGX_DECLINED: it is none, or
- * it says why nothing is found.
- */
-ngx_int_t ngx_http_guildlog_find_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result);
-
-/* what was found is no more: finds anew; as answer() of an endpoint */
+/* what was found is no more: finds anew; as the handler of a result */
 ngx_int_t ngx_http_guildlog_find_again(ngx_http_guildlog_call_t *call);
 
 /* ids as an SQL array; NGX_ERROR: no memory */

@@ -1210,7 +1210,8 @@ ngx_http_guildlog_me_start(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_call_ask(call, call->route->stmt);
+    return ngx_http_guildlog_call_ask(call, call->route->stmt,
+                                      ngx_http_guildlog_response_result);
 }
 
 

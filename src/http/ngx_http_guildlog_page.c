@@ -83,6 +83,10 @@ static ngx_int_t ngx_http_guildlog_page_find(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_page_found(ngx_http_guildlog_call_t *call);
 static ngx_int_t ngx_http_guildlog_page_head(ngx_http_guildlog_find_t *find,
     ngx_pool_t *pool, ngx_str_t *head);
+static ngx_int_t page_read(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t page_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call,
     ngx_uint_t stmt);
 static ngx_uint_t ngx_http_guildlog_page_misses(ngx_http_guildlog_call_t *call,
@@ -199,7 +203,8 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
         call->nargs++;
     }
 
-    return ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt]);
+    return ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt],
+                                      page_answer);
 }
 
 
@@ -234,7 +239,8 @@ ngx_http_guildlog_page_find(ngx_http_guildlog_call_t *call)
     return ngx_http_guildlog_find_start(call,
                                         &args[NGX_HTTP_GUILDLOG_PAGE_CURSOR],
                                         &args[call->nargs - 1], limit,
-                                        ngx_http_guildlog_page_found);
+                                        ngx_http_guildlog_page_found,
+                                        page_answer);
 }
 
 
@@ -327,24 +333,26 @@ ngx_http_guildlog_page_head(ngx_http_guildlog_find_t *find, ngx_pool_t *pool,
 }
 
 
-ngx_int_t
-ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+/* the entries that were found */
+
+static ngx_int_t
+page_read(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
+{
+    if (ngx_http_guildlog_page_misses(call, result)) {
+        return ngx_http_guildlog_find_again(call);
+    }
+
+    return page_answer(call, result);
+}
+
+
+static ngx_int_t
+page_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     ngx_int_t                     rc;
     ngx_str_t                     body, state;
     ngx_guildlog_places_t         ranges;
     ngx_http_guildlog_log_json_t  entries;
-
-    rc = ngx_http_guildlog_find_answer(call, result);
-
-    if (rc != NGX_DECLINED) {
-        return rc;
-    }
-
-    if (call->find && ngx_http_guildlog_page_misses(call, result)) {
-        return ngx_http_guildlog_find_again(call);
-    }
 
     if (call->page
         && ngx_http_guildlog_response_log_status(result)
@@ -400,14 +408,11 @@ ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
 static ngx_int_t
 ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt)
 {
-    ngx_int_t  rc;
-
     ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
                    "guildlog page: asks once more");
 
-    rc = ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt]);
-
-    return rc == NGX_AGAIN ? NGX_BUSY : NGX_ERROR;
+    return ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt],
+                                      call->find ? page_read : page_answer);
 }
 
 

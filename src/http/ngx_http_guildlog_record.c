@@ -18,6 +18,8 @@ static ngx_int_t record_read(ngx_http_guildlog_call_t *call);
 static ngx_int_t record_yield(ngx_http_guildlog_call_t *call);
 static void record_yield_cleanup(void *data);
 static void record_slice(ngx_event_t *ev);
+static ngx_int_t record_apart(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t record_send(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_uint_t record_is_apart(ngx_http_guildlog_call_t *call,
@@ -142,7 +144,7 @@ record_slice(ngx_event_t *ev)
 
     rc = record_read(call);
 
-    ngx_http_guildlog_call_finish(r, rc == NGX_AGAIN ? NGX_BUSY : rc);
+    ngx_http_guildlog_call_finish(r, rc);
 }
 
 
@@ -150,23 +152,6 @@ ngx_int_t
 ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    const ngx_guildlog_stmt_t  *stmt;
-
-    if (call->apart) {
-        record_log(call, result);
-
-        if (ngx_guildlog_db_result_number(result, 0, 0)
-               == NGX_HTTP_SERVICE_UNAVAILABLE
-            && ngx_http_guildlog_response_header_number(call->request,
-                                                        "Retry-After", 1)
-               != NGX_OK)
-        {
-            return NGX_ERROR;
-        }
-
-        return record_send(call, result);
-    }
-
     if (call->guild.len || !record_is_apart(call, result)) {
         return record_send(call, result);
     }
@@ -174,14 +159,30 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
     ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
                    "guildlog record: each server by itself");
 
-    call->apart = 1;
     ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
                              NGX_GUILDLOG_COUNT_APART, 1);
 
-    stmt = &ngx_guildlog_stmts[ngx_guildlog_stmt_operator_record_apart];
+    return ngx_http_guildlog_call_ask(call,
+                  &ngx_guildlog_stmts[ngx_guildlog_stmt_operator_record_apart],
+                  record_apart);
+}
 
-    return ngx_http_guildlog_call_ask(call, stmt) == NGX_AGAIN ? NGX_BUSY
-                                                               : NGX_ERROR;
+
+static ngx_int_t
+record_apart(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
+{
+    record_log(call, result);
+
+    if (ngx_guildlog_db_result_number(result, 0, 0)
+           == NGX_HTTP_SERVICE_UNAVAILABLE
+        && ngx_http_guildlog_response_header_number(call->request,
+                                                    "Retry-After", 1)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    return record_send(call, result);
 }
 
 

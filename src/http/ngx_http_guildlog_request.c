@@ -29,9 +29,8 @@ static void request_bind_digit(ngx_http_guildlog_call_t *call,
 static ngx_int_t request_skip(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_bind_body(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_submit(ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_ctx_cleanup(void *data);
-static void ngx_http_guildlog_done(void *data,
-    ngx_guildlog_db_result_t *result);
+static void call_ctx_cleanup(void *data);
+static void call_done(void *data, ngx_guildlog_db_result_t *result);
 static ngx_int_t body_read(ngx_http_guildlog_call_t *call);
 static ngx_uint_t body_is_type(ngx_http_request_t *r,
     const ngx_str_t *expected);
@@ -57,19 +56,16 @@ static ngx_queue_t  request_all = { &request_all, &request_all };
 
 static const ngx_http_guildlog_endpoint_t  request_endpoints[] = {
     { request_bind_body, request_submit, ngx_http_guildlog_response_result },
-    { NULL, ngx_http_guildlog_large_start, ngx_http_guildlog_large_answer },
-    { request_bind_body, ngx_http_guildlog_token_start,
-      ngx_http_guildlog_token_answer },
+    { NULL, ngx_http_guildlog_large_start, NULL },
+    { request_bind_body, ngx_http_guildlog_token_start, NULL },
     { NULL, request_submit, ngx_http_guildlog_types_answer },
-    { NULL, ngx_http_guildlog_me_start, ngx_http_guildlog_response_result },
+    { NULL, ngx_http_guildlog_me_start, NULL },
     { NULL, request_submit, ngx_http_guildlog_entry_answer },
-    { NULL, ngx_http_guildlog_page_start, ngx_http_guildlog_page_answer },
-    { NULL, ngx_http_guildlog_export_start, ngx_http_guildlog_export_answer },
-    { NULL, ngx_http_guildlog_stream_start, ngx_http_guildlog_stream_answer },
-    { NULL, ngx_http_guildlog_troubleshoot_start,
-      ngx_http_guildlog_troubleshoot_answer },
-    { request_bind_body, ngx_http_guildlog_trouble_test_start,
-      ngx_http_guildlog_trouble_test_answer },
+    { NULL, ngx_http_guildlog_page_start, NULL },
+    { NULL, ngx_http_guildlog_export_start, NULL },
+    { NULL, ngx_http_guildlog_stream_start, NULL },
+    { NULL, ngx_http_guildlog_troubleshoot_start, NULL },
+    { request_bind_body, ngx_http_guildlog_trouble_test_start, NULL },
     { ngx_http_guildlog_record_bound, request_submit,
       ngx_http_guildlog_record_answer }
 };
@@ -761,7 +757,8 @@ request_bind_body(ngx_http_guildlog_call_t *call)
 static ngx_int_t
 request_submit(ngx_http_guildlog_call_t *call)
 {
-    return ngx_http_guildlog_call_ask(call, call->route->stmt);
+    return ngx_http_guildlog_call_ask(call, call->route->stmt,
+                                      call->endpoint->answer);
 }
 
 
@@ -812,7 +809,7 @@ ngx_http_guildlog_call_ctx(ngx_http_request_t *r, ngx_uint_t create)
 
     if (r->internal || r->filter_finalize) {
         for (cln = r->pool->cleanup; cln; cln = cln->next) {
-            if (cln->handler == ngx_http_guildlog_ctx_cleanup) {
+            if (cln->handler == call_ctx_cleanup) {
                 ngx_http_set_ctx(r, cln->data, ngx_http_guildlog_module);
                 return cln->data;
             }
@@ -831,7 +828,7 @@ ngx_http_guildlog_call_ctx(ngx_http_request_t *r, ngx_uint_t create)
     ctx = cln->data;
     ngx_memzero(ctx, sizeof(ngx_http_guildlog_ctx_t));
 
-    cln->handler = ngx_http_guildlog_ctx_cleanup;
+    cln->handler = call_ctx_cleanup;
     ctx->start_us = ngx_guildlog_clock_us();
 
     ngx_http_set_ctx(r, ctx, ngx_http_guildlog_module);
@@ -841,7 +838,7 @@ ngx_http_guildlog_call_ctx(ngx_http_request_t *r, ngx_uint_t create)
 
 
 static void
-ngx_http_guildlog_ctx_cleanup(void *data)
+call_ctx_cleanup(void *data)
 {
     /* void: call_ctx() finds the context by this handler */
 }
@@ -849,7 +846,7 @@ ngx_http_guildlog_ctx_cleanup(void *data)
 
 ngx_int_t
 ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
-    const ngx_guildlog_stmt_t *stmt)
+    const ngx_guildlog_stmt_t *stmt, ngx_http_guildlog_result_pt handler)
 {
     ngx_http_request_t  *r;
 
@@ -869,12 +866,13 @@ ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
     call->query = ngx_guildlog_db_pool_submit(
                       ngx_http_guildlog_worker.pools[
                                                 call->conf->database->index],
-                      stmt, call->args, ngx_http_guildlog_done, call);
+                      stmt, call->args, call_done, call);
 
     if (call->query == NULL) {
         return NGX_ERROR;
     }
 
+    call->handler = handler;
     call->ctx->statement = stmt->name;
 
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
@@ -907,7 +905,7 @@ ngx_http_guildlog_call_watch(ngx_http_request_t *r)
 
 
 static void
-ngx_http_guildlog_done(void *data, ngx_guildlog_db_result_t *result)
+call_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_call_t *call = data;
 
@@ -933,7 +931,7 @@ ngx_http_guildlog_done(void *data, ngx_guildlog_db_result_t *result)
                          &ngx_http_guildlog_worker.stats.shared->changes, 1);
     }
 
-    ngx_http_guildlog_call_finish(r, call->endpoint->answer(call, result));
+    ngx_http_guildlog_call_finish(r, call->handler(call, result));
 }
 
 
@@ -947,7 +945,7 @@ ngx_http_guildlog_call_finish(ngx_http_request_t *r, ngx_int_t rc)
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0,
                    "guildlog request ends with %i", rc);
 
-    if (rc != NGX_BUSY) {
+    if (rc != NGX_AGAIN) {
         ngx_http_finalize_request(r, ngx_http_guildlog_response_final(r, rc));
     }
 

@@ -29,37 +29,22 @@ ngx_uint_t ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r);
  */
 ngx_int_t ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call);
 
-
 ngx_int_t ngx_http_guildlog_entry_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
 ngx_int_t ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call);
-ngx_int_t ngx_http_guildlog_page_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result);
 
 ngx_int_t ngx_http_guildlog_large_start(ngx_http_guildlog_call_t *call);
-ngx_int_t ngx_http_guildlog_large_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result);
 
 ngx_int_t ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call);
-ngx_int_t ngx_http_guildlog_export_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result);
 
 ngx_int_t ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call);
-ngx_int_t ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result);
 
 ngx_int_t ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call);
-ngx_int_t ngx_http_guildlog_troubleshoot_answer(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 
 ngx_int_t ngx_http_guildlog_trouble_test_start(ngx_http_guildlog_call_t *call);
-ngx_int_t ngx_http_guildlog_trouble_test_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result);
 
 ngx_int_t ngx_http_guildlog_token_start(ngx_http_guildlog_call_t *call);
-ngx_int_t ngx_http_guildlog_token_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result);
 
 ngx_int_t ngx_http_guildlog_login_handler(ngx_http_request_t *r);
 

@@ -396,7 +396,9 @@ ngx_http_guildlog_response_send(ngx_http_request_t *r, ngx_uint_t status,
     out.buf = b;
     out.next = NULL;
 
-    return ngx_http_output_filter(r, &out);
+    rc = ngx_http_output_filter(r, &out);
+
+    return rc == NGX_AGAIN ? NGX_OK : rc;
 }
 
 
@@ -404,6 +406,7 @@ ngx_int_t
 ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *type, off_t length)
 {
+    ngx_int_t         rc;
     const ngx_str_t  *store;
 
     static const ngx_str_t  no_store = ngx_string("no-store");
@@ -448,7 +451,11 @@ ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
         ngx_http_clear_content_length(r);
     }
 
-    return ngx_http_send_header(r);
+    rc = ngx_http_send_header(r);
+
+    /* NGX_AGAIN: nginx sends the rest, whatever the request is finalized by */
+
+    return rc == NGX_AGAIN ? NGX_OK : rc;
 }
 
 

@@ -18,6 +18,8 @@
 
 static ngx_int_t ngx_http_guildlog_stream_last_id(
     ngx_http_guildlog_call_t *call, ngx_str_t *id);
+static ngx_int_t stream_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t ngx_http_guildlog_stream_listener(
     ngx_http_guildlog_call_t *call);
 static void ngx_http_guildlog_stream_cleanup(void *data);
@@ -75,15 +77,15 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
     call->nargs = NGX_HTTP_GUILDLOG_STREAM_BEGIN + 1;
 
     return ngx_http_guildlog_call_ask(call,
-                            &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_stream]);
+                            &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_stream],
+                            stream_answer);
 }
 
 
 /* NGX_DECLINED: there is no header; NGX_ERROR: its value is no id */
 
 static ngx_int_t
-ngx_http_guildlog_stream_last_id(ngx_http_guildlog_call_t *call,
-    ngx_str_t *id)
+ngx_http_guildlog_stream_last_id(ngx_http_guildlog_call_t *call, ngx_str_t *id)
 {
     ngx_uint_t        i;
     ngx_table_elt_t  *h;
@@ -116,9 +118,8 @@ ngx_http_guildlog_stream_last_id(ngx_http_guildlog_call_t *call,
 }
 
 
-ngx_int_t
-ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+static ngx_int_t
+stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     ngx_int_t                      rc;
     ngx_http_request_t            *r;
@@ -159,7 +160,7 @@ ngx_http_guildlog_stream_answer(ngx_http_guildlog_call_t *call,
 
     ngx_http_guildlog_stream_wait(listener);
 
-    return NGX_BUSY;
+    return NGX_AGAIN;
 }
 
 
@@ -366,7 +367,7 @@ ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
         ngx_http_guildlog_stream_fetch_next(listener);
     }
 
-    ngx_http_guildlog_call_finish(r, NGX_BUSY);
+    ngx_http_guildlog_call_finish(r, NGX_AGAIN);
 }
 
 
@@ -484,6 +485,7 @@ ngx_http_guildlog_stream_writer(ngx_http_request_t *r)
 static void
 ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener)
 {
+    ngx_int_t            rc;
     ngx_http_request_t  *r;
 
     r = listener->call->request;
@@ -497,8 +499,15 @@ ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener)
 
     r->keepalive = 0;
 
-    ngx_http_guildlog_call_finish(r, listener->sending ? NGX_ERROR
-                                     : ngx_http_send_special(r, NGX_HTTP_LAST));
+    rc = NGX_ERROR;
+
+    if (!listener->sending
+        && ngx_http_send_special(r, NGX_HTTP_LAST) != NGX_ERROR)
+    {
+        rc = NGX_OK;
+    }
+
+    ngx_http_guildlog_call_finish(r, rc);
 }
 
 

@@ -74,31 +74,27 @@ static ngx_int_t stream_news_head(ngx_guildlog_db_result_t *result,
 static ngx_http_guildlog_news_t *stream_news_read(
     ngx_guildlog_db_result_t *result, int64_t until);
 static void stream_news_free(ngx_http_guildlog_news_t *news);
-static void stream_fetch_create( ngx_http_guildlog_topic_t *topic);
-static void stream_fetch_end( ngx_http_guildlog_topic_t *topic);
-static void stream_fetch_leave( ngx_http_guildlog_listener_t *listener);
+static void stream_fetch_create(ngx_http_guildlog_topic_t *topic);
+static void stream_fetch_end(ngx_http_guildlog_topic_t *topic);
+static void stream_fetch_leave(ngx_http_guildlog_listener_t *listener);
 static void ngx_http_guildlog_fetch_handler(ngx_event_t *ev);
-static void stream_fetch_look( ngx_http_guildlog_topic_t *topic);
-static void ngx_http_guildlog_fetch_done(
-    ngx_http_guildlog_topic_t *topic);
-static void stream_serve_ask( ngx_http_guildlog_topic_t *topic, int64_t since);
-static void serve_done(void *data,
-    ngx_guildlog_db_result_t *result);
+static void stream_fetch_look(ngx_http_guildlog_topic_t *topic);
+static void ngx_http_guildlog_fetch_done(ngx_http_guildlog_topic_t *topic);
+static void stream_serve_ask(ngx_http_guildlog_topic_t *topic, int64_t since);
+static void serve_done(void *data, ngx_guildlog_db_result_t *result);
 static void serve_lost(ngx_http_guildlog_topic_t *topic);
 static void serve_gather(ngx_http_guildlog_topic_t *topic);
 static void serve_judge(ngx_http_guildlog_topic_t *topic);
 static void serve_handler(ngx_event_t *ev);
-static ngx_int_t serve_each(
-    ngx_http_guildlog_topic_t *topic, uint64_t end);
+static ngx_int_t serve_each(ngx_http_guildlog_topic_t *topic, uint64_t end);
 static ngx_int_t serve_choose(
     ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_news_t *news,
     uint64_t end);
 static ngx_uint_t serve_bad(
     ngx_http_guildlog_news_t *news, ngx_http_guildlog_event_t *event);
-static ngx_http_guildlog_block_t *serve_block(
-    ngx_http_guildlog_news_t *news);
-static void stream_serve_leave( ngx_http_guildlog_listener_t *listener);
-static void stream_serve_end( ngx_http_guildlog_topic_t *topic);
+static ngx_http_guildlog_block_t *serve_block(ngx_http_guildlog_news_t *news);
+static void stream_serve_leave(ngx_http_guildlog_listener_t *listener);
+static void stream_serve_end(ngx_http_guildlog_topic_t *topic);
 
 
 /* topics whose news are judged: all of a worker have one moment together */
@@ -344,8 +340,7 @@ ngx_http_guildlog_feed_ask(ngx_http_guildlog_feed_t *feed,
 /* asks again after the interval, which doubles while questions fail */
 
 static void
-ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed,
-    ngx_uint_t failed)
+ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed, ngx_uint_t failed)
 {
     feed->interval = failed ? ngx_min(feed->interval * 2,
                                       NGX_HTTP_GUILDLOG_FEED_SLOWEST)
@@ -1206,8 +1201,7 @@ serve_choose(ngx_http_guildlog_listener_t *listener,
 /* reads the document when it is first needed; 1: it cannot be read */
 
 static ngx_uint_t
-serve_bad(ngx_http_guildlog_news_t *news,
-    ngx_http_guildlog_event_t *event)
+serve_bad(ngx_http_guildlog_news_t *news, ngx_http_guildlog_event_t *event)
 {
     u_char  *buf;
 

@@ -58,7 +58,7 @@ typedef void (*ngx_http_guildlog_probe_pt)(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_client_response_t *answer,
     const ngx_guildlog_verdict_t *verdict);
 
-/* all are answered: returns what finalizes the request, or NGX_BUSY */
+/* all are answered: returns as the handler of a result */
 typedef ngx_int_t (*ngx_http_guildlog_probes_pt)(
     ngx_http_guildlog_call_t *call);
 
@@ -76,7 +76,6 @@ struct ngx_http_guildlog_trouble_s {
     ngx_guildlog_platform_call_e   asks;
     ngx_http_guildlog_probe_pt     judge;
     ngx_http_guildlog_probes_pt    done;
-    unsigned                       asked:1;
 };
 
 
@@ -86,6 +85,8 @@ typedef struct {
 } trouble_test_stage_t;
 
 
+static ngx_int_t trouble_asked(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t trouble_probe(ngx_http_guildlog_call_t *call, json_t *channel);
 static void trouble_judge(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_client_response_t *answer,
@@ -111,6 +112,8 @@ static void trouble_ask_unsent(ngx_http_guildlog_probe_t *probe,
 static void trouble_ask_finish(ngx_http_guildlog_call_t *call);
 static json_t *trouble_ask_word(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
+static ngx_int_t trouble_test_asked(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t trouble_test_send(ngx_http_guildlog_call_t *call,
     json_t *send);
 static ngx_int_t trouble_test_build(ngx_http_guildlog_probe_t *probe,
@@ -119,6 +122,8 @@ static void trouble_test_judge(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_client_response_t *answer,
     const ngx_guildlog_verdict_t *verdict);
 static ngx_int_t trouble_test_count(ngx_http_guildlog_call_t *call);
+static ngx_int_t trouble_test_counted(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t trouble_test_result(ngx_http_guildlog_call_t *call);
 static void trouble_test_word(ngx_guildlog_json_t *w, const char *key,
     const char *word);
@@ -163,7 +168,8 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
     {
         call->nargs = TROUBLE_GET_ARGS;
 
-        return ngx_http_guildlog_call_ask(call, call->route->stmt);
+        return ngx_http_guildlog_call_ask(call, call->route->stmt,
+                                          ngx_http_guildlog_response_result);
     }
 
     trouble = trouble_ask_create(call);
@@ -178,28 +184,24 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
     call->nargs = TROUBLE_ASK_ARGS;
 
     return ngx_http_guildlog_call_ask(call,
-                   &ngx_guildlog_stmts[ngx_guildlog_stmt_troubleshoot_ask]);
+                   &ngx_guildlog_stmts[ngx_guildlog_stmt_troubleshoot_ask],
+                   trouble_asked);
 }
 
 
-ngx_int_t
-ngx_http_guildlog_troubleshoot_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+/* the channels that the platform is to be asked about */
+
+static ngx_int_t
+trouble_asked(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     size_t   i;
     json_t  *channels;
-
-    if (call->trouble == NULL || call->trouble->asked) {
-        return ngx_http_guildlog_response_result(call, result);
-    }
 
     channels = trouble_ask_word(call, result);
 
     if (!json_is_array(channels)) {
         return ngx_http_guildlog_response_result(call, result);
     }
-
-    call->trouble->asked = 1;
 
     for (i = 0; i < json_array_size(channels); i++) {
         if (trouble_probe(call, json_array_get(channels, i)) != NGX_OK) {
@@ -213,7 +215,7 @@ ngx_http_guildlog_troubleshoot_answer(ngx_http_guildlog_call_t *call,
 
     trouble_ask_start(call, TROUBLE_PROBE_MS);
 
-    return NGX_BUSY;
+    return NGX_AGAIN;
 }
 
 
@@ -301,7 +303,6 @@ trouble_is_elsewhere(ngx_http_guildlog_probe_t *probe)
 static ngx_int_t
 trouble_report(ngx_http_guildlog_call_t *call)
 {
-    ngx_int_t             rc;
     ngx_str_t            *refused;
     ngx_uint_t            i;
     ngx_guildlog_json_t   w;
@@ -333,10 +334,9 @@ trouble_report(ngx_http_guildlog_call_t *call)
 
     call->nargs = TROUBLE_REPORT_ARGS;
 
-    rc = ngx_http_guildlog_call_ask(call,
-                &ngx_guildlog_stmts[ngx_guildlog_stmt_troubleshoot_report]);
-
-    return rc == NGX_AGAIN ? NGX_BUSY : rc;
+    return ngx_http_guildlog_call_ask(call,
+                   &ngx_guildlog_stmts[ngx_guildlog_stmt_troubleshoot_report],
+                   ngx_http_guildlog_response_result);
 }
 
 
@@ -699,19 +699,16 @@ ngx_http_guildlog_trouble_test_start(ngx_http_guildlog_call_t *call)
     trouble->judge = trouble_test_judge;
     trouble->done = trouble_test_count;
 
-    return ngx_http_guildlog_call_ask(call, call->route->stmt);
+    return ngx_http_guildlog_call_ask(call, call->route->stmt,
+                                      trouble_test_asked);
 }
 
 
-ngx_int_t
-ngx_http_guildlog_trouble_test_answer(ngx_http_guildlog_call_t *call,
+static ngx_int_t
+trouble_test_asked(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
     json_t  *word, *send;
-
-    if (call->trouble->asked) {
-        return trouble_test_result(call);
-    }
 
     word = trouble_ask_word(call, result);
 
@@ -739,7 +736,7 @@ trouble_test_send(ngx_http_guildlog_call_t *call, json_t *send)
 
     if (trouble_test_build(probe, send) == NGX_OK) {
         trouble_ask_start(call, TROUBLE_TEST_MS);
-        return NGX_BUSY;
+        return NGX_AGAIN;
     }
 
     probe->result = "unknown";
@@ -807,22 +804,27 @@ trouble_test_judge(ngx_http_guildlog_probe_t *probe,
 static ngx_int_t
 trouble_test_count(ngx_http_guildlog_call_t *call)
 {
-    ngx_int_t  rc;
-
     if (call->trouble->refused == 0) {
         return trouble_test_result(call);
     }
-
-    call->trouble->asked = 1;
 
     call->args[0] = call->args[NGX_HTTP_GUILDLOG_PROBE_GUILD];
     ngx_str_set(&call->args[1], "1");
     call->nargs = 2;
 
-    rc = ngx_http_guildlog_call_ask(call,
-                       &ngx_guildlog_stmts[ngx_guildlog_stmt_refusals_told]);
+    return ngx_http_guildlog_call_ask(call,
+                          &ngx_guildlog_stmts[ngx_guildlog_stmt_refusals_told],
+                          trouble_test_counted);
+}
 
-    return rc == NGX_AGAIN ? NGX_BUSY : rc;
+
+/* counted or not, the message was sent */
+
+static ngx_int_t
+trouble_test_counted(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result)
+{
+    return trouble_test_result(call);
 }
 
 

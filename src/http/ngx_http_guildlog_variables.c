@@ -40,6 +40,8 @@ static ngx_int_t variables_number(ngx_http_request_t *r,
 static ngx_int_t variables_word(ngx_http_variable_value_t *v, const char *word);
 static ngx_int_t variables_value(ngx_http_variable_value_t *v,
     const ngx_str_t *value);
+static ngx_int_t token_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
 static ngx_int_t token_send(ngx_http_guildlog_call_t *call, ngx_str_t *row);
 static ngx_int_t token_read(ngx_pool_t *pool, ngx_str_t *row,
     ngx_guildlog_token_t *token);
@@ -233,13 +235,12 @@ ngx_http_guildlog_token_start(ngx_http_guildlog_call_t *call)
                                              &no_signer);
     }
 
-    return ngx_http_guildlog_call_ask(call, call->route->stmt);
+    return ngx_http_guildlog_call_ask(call, call->route->stmt, token_answer);
 }
 
 
-ngx_int_t
-ngx_http_guildlog_token_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+static ngx_int_t
+token_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     ngx_str_t  row;
 
