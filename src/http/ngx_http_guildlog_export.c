@@ -80,27 +80,25 @@ struct ngx_http_guildlog_parts_s {
 
 
 static void export_form(ngx_http_guildlog_export_t *ex, const ngx_str_t *args);
-static ngx_int_t ngx_http_guildlog_export_find(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_export_found(
-    ngx_http_guildlog_call_t *call);
+static ngx_int_t export_find(ngx_http_guildlog_call_t *call);
+static ngx_int_t export_found(ngx_http_guildlog_call_t *call);
 static ngx_int_t export_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_http_guildlog_export_begin(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
-static void ngx_http_guildlog_export_cleanup(void *data);
-static ngx_int_t ngx_http_guildlog_export_header(
-    ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_export_chunk(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_http_guildlog_export_fill(
-    ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
-static void ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
-    const ngx_str_t *id, ngx_uint_t cut);
-static void ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
-    const ngx_str_t *below);
-static size_t ngx_http_guildlog_export_size(ngx_http_guildlog_export_t *ex,
+static ngx_int_t export_begin(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call);
+static void export_cleanup(void *data);
+static ngx_int_t export_header(ngx_http_guildlog_call_t *call);
+static ngx_int_t export_chunk(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t export_fill(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+static void export_advance(ngx_http_guildlog_export_t *ex, const ngx_str_t *id,
+    ngx_uint_t cut);
+static void export_move(ngx_http_guildlog_export_t *ex,
+    const ngx_str_t *below);
+static size_t export_size(ngx_http_guildlog_export_t *ex,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t export_ask(ngx_http_guildlog_call_t *call);
 static ngx_int_t parts_begin(ngx_http_guildlog_call_t *call, const char *name,
     ngx_http_guildlog_parts_ask_pt ask);
 static void parts_cleanup(void *data);
@@ -134,7 +132,7 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
     ex = cln->data;
     ngx_memzero(ex, sizeof(ngx_http_guildlog_export_t));
 
-    cln->handler = ngx_http_guildlog_export_cleanup;
+    cln->handler = export_cleanup;
     call->export = ex;
 
     ngx_memcpy(ex->args, call->args, sizeof(ex->args));
@@ -165,10 +163,10 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
                             : NGX_HTTP_GUILDLOG_EXPORT_ARGS;
 
     if (!ex->person && ngx_http_guildlog_filter_finds(call->args)) {
-        return ngx_http_guildlog_export_find(call);
+        return export_find(call);
     }
 
-    return ngx_http_guildlog_export_ask(call);
+    return export_ask(call);
 }
 
 
@@ -186,21 +184,21 @@ export_form(ngx_http_guildlog_export_t *ex, const ngx_str_t *args)
 
 
 static ngx_int_t
-ngx_http_guildlog_export_find(ngx_http_guildlog_call_t *call)
+export_find(ngx_http_guildlog_call_t *call)
 {
     static const ngx_str_t  none = ngx_null_string;
 
     return ngx_http_guildlog_find_start(call,
                       &call->export->last[NGX_HTTP_GUILDLOG_EXPORT_BELOW],
                       &none, NGX_HTTP_GUILDLOG_EXPORT_FOUND,
-                      ngx_http_guildlog_export_found,
-                      call->export->begun ? ngx_http_guildlog_export_chunk
+                      export_found,
+                      call->export->begun ? export_chunk
                                           : export_answer);
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_export_found(ngx_http_guildlog_call_t *call)
+export_found(ngx_http_guildlog_call_t *call)
 {
     ngx_str_t                   *since;
     ngx_http_guildlog_find_t    *find;
@@ -233,7 +231,7 @@ ngx_http_guildlog_export_found(ngx_http_guildlog_call_t *call)
         return parts_send(call, parts_reserve(call, 0), 0);
     }
 
-    return ngx_http_guildlog_export_ask(call);
+    return export_ask(call);
 }
 
 
@@ -261,23 +259,22 @@ export_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
                                                &nothing);
     }
 
-    if (ngx_http_guildlog_export_begin(call, result) != NGX_OK) {
+    if (export_begin(call, result) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    rc = ngx_http_guildlog_export_header(call);
+    rc = export_header(call);
 
     if (rc == NGX_ERROR || rc > NGX_OK || call->request->header_only) {
         return rc;
     }
 
-    return ngx_http_guildlog_export_chunk(call, result);
+    return export_chunk(call, result);
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+export_begin(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     ngx_str_t                    since;
     ngx_http_guildlog_export_t  *ex;
@@ -285,7 +282,7 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
     ex = call->export;
     ex->begun = 1;
 
-    if (parts_begin(call, "an export", ngx_http_guildlog_export_ask)
+    if (parts_begin(call, "an export", export_ask)
         != NGX_OK)
     {
         return NGX_ERROR;
@@ -306,7 +303,7 @@ ngx_http_guildlog_export_begin(ngx_http_guildlog_call_t *call,
 
 
 static void
-ngx_http_guildlog_export_cleanup(void *data)
+export_cleanup(void *data)
 {
     ngx_http_guildlog_export_t *ex = data;
 
@@ -317,7 +314,7 @@ ngx_http_guildlog_export_cleanup(void *data)
 
 
 static ngx_int_t
-ngx_http_guildlog_export_header(ngx_http_guildlog_call_t *call)
+export_header(ngx_http_guildlog_call_t *call)
 {
     u_char              *p;
     ngx_tm_t             tm;
@@ -364,8 +361,7 @@ ngx_http_guildlog_export_header(ngx_http_guildlog_call_t *call)
 
 
 static ngx_int_t
-ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+export_chunk(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     if (parts_fits(call, result, ngx_http_guildlog_response_log_status(result))
         != NGX_OK)
@@ -373,13 +369,12 @@ ngx_http_guildlog_export_chunk(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_export_fill(call, result);
+    return export_fill(call, result);
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+export_fill(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     u_char                      *p;
     ngx_str_t                    id, doc, status, reason, more, below;
@@ -388,7 +383,7 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
 
     ex = call->export;
 
-    p = parts_reserve(call, ngx_http_guildlog_export_size(ex, result));
+    p = parts_reserve(call, export_size(ex, result));
     if (p == NULL) {
         return NGX_ERROR;
     }
@@ -438,11 +433,11 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
     cut = (result->rows > 1 && more.len && *more.data == 't');
 
     if (ex->ids) {
-        ngx_http_guildlog_export_advance(ex, &below, cut);
+        export_advance(ex, &below, cut);
 
     } else if (below.data) {
         ex->more = (cut || result->rows > NGX_HTTP_GUILDLOG_EXPORT_ROWS);
-        ngx_http_guildlog_export_move(ex, &below);
+        export_move(ex, &below);
 
     } else {
         ex->more = 0;
@@ -454,7 +449,7 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
         ex->more = (id.data != NULL);
 
         if (ex->more) {
-            ngx_http_guildlog_export_move(ex, &id);
+            export_move(ex, &id);
         }
     }
 
@@ -468,8 +463,8 @@ ngx_http_guildlog_export_fill(ngx_http_guildlog_call_t *call,
  */
 
 static void
-ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
-    const ngx_str_t *id, ngx_uint_t cut)
+export_advance(ngx_http_guildlog_export_t *ex, const ngx_str_t *id,
+    ngx_uint_t cut)
 {
     u_char     buf[NGX_INT64_LEN];
     int64_t    last;
@@ -486,7 +481,7 @@ ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
     below.data = buf;
     below.len = ngx_sprintf(buf, "%L", last) - buf;
 
-    ngx_http_guildlog_export_move(ex, &below);
+    export_move(ex, &below);
 
     ex->more = (ex->pos < ex->nids || ex->further);
 }
@@ -495,8 +490,7 @@ ngx_http_guildlog_export_advance(ngx_http_guildlog_export_t *ex,
 /* sets the id below which the next chunk begins */
 
 static void
-ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
-    const ngx_str_t *below)
+export_move(ngx_http_guildlog_export_t *ex, const ngx_str_t *below)
 {
     size_t  len;
 
@@ -508,8 +502,7 @@ ngx_http_guildlog_export_move(ngx_http_guildlog_export_t *ex,
 
 
 static size_t
-ngx_http_guildlog_export_size(ngx_http_guildlog_export_t *ex,
-    ngx_guildlog_db_result_t *result)
+export_size(ngx_http_guildlog_export_t *ex, ngx_guildlog_db_result_t *result)
 {
     size_t      size;
     ngx_str_t   doc;
@@ -534,7 +527,7 @@ ngx_http_guildlog_export_size(ngx_http_guildlog_export_t *ex,
 /* submits the statement, which copies the arguments */
 
 static ngx_int_t
-ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
+export_ask(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t                    rc;
     ngx_str_t                   *ids;
@@ -556,7 +549,7 @@ ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
 
     if (ex->ids && ex->pos == ex->nids && ex->further) {
         call->find->begun = 1;
-        return ngx_http_guildlog_export_find(call);
+        return export_find(call);
     }
 
     next = ex->person ? ngx_guildlog_stmt_person_logs_next
@@ -583,7 +576,7 @@ ngx_http_guildlog_export_ask(ngx_http_guildlog_call_t *call)
         call->nargs = ex->nargs;
 
         rc = ngx_http_guildlog_call_ask(call, stmt, ex->begun
-                                              ? ngx_http_guildlog_export_chunk
+                                              ? export_chunk
                                               : export_answer);
     }
 

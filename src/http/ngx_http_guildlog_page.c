@@ -78,64 +78,58 @@ enum {
 };
 
 
-static void ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_page_find(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_page_found(ngx_http_guildlog_call_t *call);
-static ngx_int_t ngx_http_guildlog_page_head(ngx_http_guildlog_find_t *find,
-    ngx_pool_t *pool, ngx_str_t *head);
+static void page_plain(ngx_http_guildlog_call_t *call);
+static ngx_int_t page_find(ngx_http_guildlog_call_t *call);
+static ngx_int_t page_found(ngx_http_guildlog_call_t *call);
+static ngx_int_t page_head(ngx_http_guildlog_find_t *find, ngx_pool_t *pool,
+    ngx_str_t *head);
 static ngx_int_t page_read(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t page_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call,
-    ngx_uint_t stmt);
-static ngx_uint_t ngx_http_guildlog_page_misses(ngx_http_guildlog_call_t *call,
+static ngx_int_t page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt);
+static ngx_uint_t page_misses(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_uint_t ngx_http_guildlog_page_lacks(
-    ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
+static ngx_uint_t page_lacks(ngx_guildlog_db_result_t *result);
+static ngx_int_t page_ranges(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_guildlog_places_t *ranges);
-static void ngx_http_guildlog_page_range(ngx_guildlog_places_t *ranges,
+static void page_range(ngx_guildlog_places_t *ranges,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
-static ngx_int_t ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
+static ngx_int_t page_build(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_http_guildlog_log_json_t *entries,
     ngx_str_t *body);
 static ngx_int_t page_cache_recall(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
-static ngx_int_t ngx_http_guildlog_page_key(ngx_http_guildlog_call_t *call,
+static ngx_int_t page_cache_key(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
-static void ngx_http_guildlog_page_cleanup(void *data);
+static void page_cleanup(void *data);
 static void page_cache_keep(ngx_http_guildlog_call_t *call,
     const ngx_str_t *state, const ngx_str_t *body);
-static ngx_uint_t ngx_http_guildlog_log_json_count(
-    ngx_guildlog_db_result_t *result, ngx_uint_t row);
+static ngx_uint_t log_json_count(ngx_guildlog_db_result_t *result,
+    ngx_uint_t row);
 static ngx_int_t log_json_add(ngx_http_guildlog_log_json_t *entries,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
-static void ngx_http_guildlog_log_json_delivery(
-    ngx_guildlog_db_result_t *result, ngx_uint_t row, ngx_str_t *delivery);
-static ngx_int_t ngx_http_guildlog_log_json_split(
-    ngx_http_guildlog_log_json_t *entries, ngx_guildlog_db_result_t *result,
-    ngx_uint_t row);
-static u_char *ngx_http_guildlog_log_json_line(u_char *p, u_char *last,
-    ngx_str_t *joined);
-static ngx_int_t ngx_http_guildlog_log_json_place(ngx_str_t *joined,
+static void log_json_delivery(ngx_guildlog_db_result_t *result, ngx_uint_t row,
+    ngx_str_t *delivery);
+static ngx_int_t log_json_split(ngx_http_guildlog_log_json_t *entries,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
+static u_char *log_json_line(u_char *p, u_char *last, ngx_str_t *joined);
+static ngx_int_t log_json_place(ngx_str_t *joined,
     const ngx_guildlog_places_t *ranges);
-static void ngx_http_guildlog_log_json_doc(
-    ngx_http_guildlog_log_json_t *entries, const ngx_str_t *doc);
-static u_char *ngx_http_guildlog_log_json_copy(u_char *p,
+static void log_json_doc(ngx_http_guildlog_log_json_t *entries,
     const ngx_str_t *doc);
-static void ngx_http_guildlog_log_json_write(
-    ngx_http_guildlog_log_json_t *entries, const ngx_str_t *delivery);
-static ngx_uint_t ngx_http_guildlog_log_json_decided(const ngx_str_t *delivery);
-static u_char *ngx_http_guildlog_log_json_end(u_char *p,
+static u_char *log_json_copy(u_char *p, const ngx_str_t *doc);
+static void log_json_write(ngx_http_guildlog_log_json_t *entries,
     const ngx_str_t *delivery);
-static u_char *ngx_http_guildlog_log_json_string(u_char *p,
-    const ngx_str_t *name, const ngx_str_t *value);
+static ngx_uint_t log_json_decided(const ngx_str_t *delivery);
+static u_char *log_json_end(u_char *p, const ngx_str_t *delivery);
+static u_char *log_json_string(u_char *p, const ngx_str_t *name,
+    const ngx_str_t *value);
 
 
 /* by dstatus */
 
-static const ngx_str_t  ngx_http_guildlog_log_json_words[] = {
+static const ngx_str_t  log_json_words[] = {
     ngx_string("not_delivered"),
     ngx_string("unknown"),
     ngx_string("delivered")
@@ -181,7 +175,7 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
 
     } else {
         stmt = ngx_guildlog_stmt_logs_plain;
-        ngx_http_guildlog_page_plain(call);
+        page_plain(call);
     }
 
     if (page_cache_recall(call, &ngx_guildlog_stmts[stmt])
@@ -191,7 +185,7 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
     }
 
     if (stmt == ngx_guildlog_stmt_logs_found) {
-        return ngx_http_guildlog_page_find(call);
+        return page_find(call);
     }
 
     if (stmt == ngx_guildlog_stmt_logs_plain) {
@@ -209,7 +203,7 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
 
 
 static void
-ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call)
+page_plain(ngx_http_guildlog_call_t *call)
 {
     ngx_str_t  *args;
 
@@ -227,7 +221,7 @@ ngx_http_guildlog_page_plain(ngx_http_guildlog_call_t *call)
 /* the last argument is the state of a page that is kept */
 
 static ngx_int_t
-ngx_http_guildlog_page_find(ngx_http_guildlog_call_t *call)
+page_find(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t   limit;
     ngx_str_t  *args;
@@ -239,13 +233,13 @@ ngx_http_guildlog_page_find(ngx_http_guildlog_call_t *call)
     return ngx_http_guildlog_find_start(call,
                                         &args[NGX_HTTP_GUILDLOG_PAGE_CURSOR],
                                         &args[call->nargs - 1], limit,
-                                        ngx_http_guildlog_page_found,
+                                        page_found,
                                         page_answer);
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_page_found(ngx_http_guildlog_call_t *call)
+page_found(ngx_http_guildlog_call_t *call)
 {
     u_char                     total[NGX_INT64_LEN], erased[NGX_INT64_LEN];
     ngx_str_t                 *args;
@@ -259,8 +253,8 @@ ngx_http_guildlog_page_found(ngx_http_guildlog_call_t *call)
     if (ngx_http_guildlog_find_ids(&args[NGX_HTTP_GUILDLOG_FOUND_IDS], pool,
                                    find->result->ids, find->nids)
         != NGX_OK
-        || ngx_http_guildlog_page_head(find, pool,
-                                       &args[NGX_HTTP_GUILDLOG_FOUND_HEAD])
+        || page_head(find, pool,
+                     &args[NGX_HTTP_GUILDLOG_FOUND_HEAD])
            != NGX_OK)
     {
         return NGX_ERROR;
@@ -288,15 +282,14 @@ ngx_http_guildlog_page_found(ngx_http_guildlog_call_t *call)
 
     call->nargs = NGX_HTTP_GUILDLOG_FOUND_ARGS;
 
-    return ngx_http_guildlog_page_again(call, ngx_guildlog_stmt_logs_found);
+    return page_again(call, ngx_guildlog_stmt_logs_found);
 }
 
 
 /* what logs_page() begins a page with */
 
 static ngx_int_t
-ngx_http_guildlog_page_head(ngx_http_guildlog_find_t *find, ngx_pool_t *pool,
-    ngx_str_t *head)
+page_head(ngx_http_guildlog_find_t *find, ngx_pool_t *pool, ngx_str_t *head)
 {
     uint64_t              n[NGX_GUILDLOG_CATEGORIES];
     ngx_uint_t            i;
@@ -338,7 +331,7 @@ ngx_http_guildlog_page_head(ngx_http_guildlog_find_t *find, ngx_pool_t *pool,
 static ngx_int_t
 page_read(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
-    if (ngx_http_guildlog_page_misses(call, result)) {
+    if (page_misses(call, result)) {
         return ngx_http_guildlog_find_again(call);
     }
 
@@ -371,24 +364,24 @@ page_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         return rc;
     }
 
-    if (ngx_http_guildlog_page_lacks(result)) {
-        return ngx_http_guildlog_page_again(call, ngx_guildlog_stmt_logs_bound);
+    if (page_lacks(result)) {
+        return page_again(call, ngx_guildlog_stmt_logs_bound);
     }
 
-    if (ngx_http_guildlog_page_ranges(call, result, &ranges) != NGX_OK) {
+    if (page_ranges(call, result, &ranges) != NGX_OK) {
         return NGX_ERROR;
     }
 
     ngx_memzero(&entries, sizeof(ngx_http_guildlog_log_json_t));
     entries.ranges = &ranges;
 
-    rc = ngx_http_guildlog_page_build(call, result, &entries, &body);
+    rc = page_build(call, result, &entries, &body);
 
     /* the ranges lack the place of an entry: each entry tells its delivery */
 
     if (rc == NGX_DECLINED) {
         call->nargs = NGX_HTTP_GUILDLOG_PLAIN_RANGES;
-        return ngx_http_guildlog_page_again(call, ngx_guildlog_stmt_logs_whole);
+        return page_again(call, ngx_guildlog_stmt_logs_whole);
     }
 
     if (rc != NGX_OK) {
@@ -406,7 +399,7 @@ page_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 
 
 static ngx_int_t
-ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt)
+page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt)
 {
     ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
                    "guildlog page: asks once more");
@@ -419,8 +412,7 @@ ngx_http_guildlog_page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt)
 /* was an entry removed between two statements? */
 
 static ngx_uint_t
-ngx_http_guildlog_page_misses(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
+page_misses(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     ngx_str_t   more;
     ngx_uint_t  status;
@@ -443,7 +435,7 @@ ngx_http_guildlog_page_misses(ngx_http_guildlog_call_t *call,
 /* did the database leave out a document, because it is too long? */
 
 static ngx_uint_t
-ngx_http_guildlog_page_lacks(ngx_guildlog_db_result_t *result)
+page_lacks(ngx_guildlog_db_result_t *result)
 {
     ngx_str_t   doc, status;
     ngx_uint_t  row;
@@ -466,8 +458,8 @@ ngx_http_guildlog_page_lacks(ngx_guildlog_db_result_t *result)
 /* takes the ranges, which are the rows behind the entries, off the result */
 
 static ngx_int_t
-ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result, ngx_guildlog_places_t *ranges)
+page_ranges(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
+    ngx_guildlog_places_t *ranges)
 {
     ngx_str_t   doc;
     ngx_uint_t  row, rows;
@@ -499,7 +491,7 @@ ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
     }
 
     for (row = rows; row < result->rows; row++) {
-        ngx_http_guildlog_page_range(ranges, result, row);
+        page_range(ranges, result, row);
     }
 
     ngx_guildlog_places_sort(ranges);
@@ -511,8 +503,8 @@ ngx_http_guildlog_page_ranges(ngx_http_guildlog_call_t *call,
 
 
 static void
-ngx_http_guildlog_page_range(ngx_guildlog_places_t *ranges,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row)
+page_range(ngx_guildlog_places_t *ranges, ngx_guildlog_db_result_t *result,
+    ngx_uint_t row)
 {
     int64_t                      status;
     ngx_guildlog_places_range_t  range;
@@ -550,9 +542,8 @@ ngx_http_guildlog_page_range(ngx_guildlog_places_t *ranges,
  */
 
 static ngx_int_t
-ngx_http_guildlog_page_build(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result, ngx_http_guildlog_log_json_t *entries,
-    ngx_str_t *body)
+page_build(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
+    ngx_http_guildlog_log_json_t *entries, ngx_str_t *body)
 {
     u_char     *p;
     int64_t     id, total;
@@ -632,7 +623,7 @@ page_cache_recall(ngx_http_guildlog_call_t *call,
 
     if (ngx_http_guildlog_worker.shelf) {
 
-        if (ngx_http_guildlog_page_key(call, stmt) != NGX_OK) {
+        if (page_cache_key(call, stmt) != NGX_OK) {
             return NGX_ERROR;
         }
 
@@ -644,7 +635,7 @@ page_cache_recall(ngx_http_guildlog_call_t *call,
         call->page = ngx_guildlog_shelf_take(ngx_http_guildlog_worker.shelf,
                                              &call->page_key);
         if (call->page) {
-            cln->handler = ngx_http_guildlog_page_cleanup;
+            cln->handler = page_cleanup;
             cln->data = call->page;
             *known = call->page->state;
 
@@ -666,7 +657,7 @@ page_cache_recall(ngx_http_guildlog_call_t *call,
 
 
 static ngx_int_t
-ngx_http_guildlog_page_key(ngx_http_guildlog_call_t *call,
+page_cache_key(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt)
 {
     u_char      *p;
@@ -706,7 +697,7 @@ ngx_http_guildlog_page_key(ngx_http_guildlog_call_t *call,
 
 
 static void
-ngx_http_guildlog_page_cleanup(void *data)
+page_cleanup(void *data)
 {
     ngx_guildlog_shelf_give_back(data);
 }
@@ -782,7 +773,7 @@ ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result,
     n = result->rows;
 
     for (row = 1; row < result->rows; row++) {
-        n += ngx_http_guildlog_log_json_count(result, row);
+        n += log_json_count(result, row);
     }
 
     return size + n * (NGX_HTTP_GUILDLOG_LOG_JSON_ONE + ranges->longest);
@@ -792,8 +783,7 @@ ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result,
 /* how many entries that row has; 0: it is a single one, in columns */
 
 static ngx_uint_t
-ngx_http_guildlog_log_json_count(ngx_guildlog_db_result_t *result,
-    ngx_uint_t row)
+log_json_count(ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     int64_t  n;
 
@@ -809,13 +799,13 @@ ngx_http_guildlog_log_json_entry(u_char *p, ngx_guildlog_db_result_t *result,
 {
     ngx_str_t  doc, delivery[NGX_HTTP_GUILDLOG_DELIVERY_LAST];
 
-    ngx_http_guildlog_log_json_delivery(result, row, delivery);
+    log_json_delivery(result, row, delivery);
 
     doc = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
 
-    p = ngx_http_guildlog_log_json_copy(p, &doc);
+    p = log_json_copy(p, &doc);
 
-    return ngx_http_guildlog_log_json_end(p, delivery);
+    return log_json_end(p, delivery);
 }
 
 
@@ -830,23 +820,23 @@ log_json_add(ngx_http_guildlog_log_json_t *entries,
 {
     ngx_str_t  doc, delivery[NGX_HTTP_GUILDLOG_DELIVERY_LAST];
 
-    ngx_http_guildlog_log_json_delivery(result, row, delivery);
+    log_json_delivery(result, row, delivery);
 
     if (delivery[NGX_HTTP_GUILDLOG_DELIVERY_STATUS].data == NULL) {
-        return ngx_http_guildlog_log_json_split(entries, result, row);
+        return log_json_split(entries, result, row);
     }
 
     doc = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
-    ngx_http_guildlog_log_json_doc(entries, &doc);
-    ngx_http_guildlog_log_json_write(entries, delivery);
+    log_json_doc(entries, &doc);
+    log_json_write(entries, delivery);
 
     return NGX_OK;
 }
 
 
 static void
-ngx_http_guildlog_log_json_delivery(ngx_guildlog_db_result_t *result,
-    ngx_uint_t row, ngx_str_t *delivery)
+log_json_delivery(ngx_guildlog_db_result_t *result, ngx_uint_t row,
+    ngx_str_t *delivery)
 {
     ngx_uint_t  i;
 
@@ -858,7 +848,7 @@ ngx_http_guildlog_log_json_delivery(ngx_guildlog_db_result_t *result,
 
 
 static ngx_int_t
-ngx_http_guildlog_log_json_split(ngx_http_guildlog_log_json_t *entries,
+log_json_split(ngx_http_guildlog_log_json_t *entries,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
     u_char      *p, *last;
@@ -872,7 +862,7 @@ ngx_http_guildlog_log_json_split(ngx_http_guildlog_log_json_t *entries,
     last = text.data + text.len;
     line.len = 0;
 
-    for (n = ngx_http_guildlog_log_json_count(result, row); n; n--) {
+    for (n = log_json_count(result, row); n; n--) {
         doc.data = p;
 
         p = memchr(p, '\t', last - p);
@@ -881,7 +871,7 @@ ngx_http_guildlog_log_json_split(ngx_http_guildlog_log_json_t *entries,
         }
 
         doc.len = p++ - doc.data;
-        ngx_http_guildlog_log_json_doc(entries, &doc);
+        log_json_doc(entries, &doc);
 
         /* most often the delivery is the same as before */
 
@@ -894,17 +884,17 @@ ngx_http_guildlog_log_json_split(ngx_http_guildlog_log_json_t *entries,
         }
 
         line.data = p;
-        p = ngx_http_guildlog_log_json_line(p, last, joined);
+        p = log_json_line(p, last, joined);
         line.len = p - line.data;
 
-        rc = ngx_http_guildlog_log_json_place(joined, entries->ranges);
+        rc = log_json_place(joined, entries->ranges);
 
         if (rc != NGX_OK) {
             return rc;
         }
 
         same.data = entries->last;
-        ngx_http_guildlog_log_json_write(entries, joined);
+        log_json_write(entries, joined);
         same.len = entries->last - same.data;
     }
 
@@ -915,7 +905,7 @@ ngx_http_guildlog_log_json_split(ngx_http_guildlog_log_json_t *entries,
 /* parses the words of a line; returns where the next line begins */
 
 static u_char *
-ngx_http_guildlog_log_json_line(u_char *p, u_char *last, ngx_str_t *joined)
+log_json_line(u_char *p, u_char *last, ngx_str_t *joined)
 {
     ngx_str_t  *word;
 
@@ -971,8 +961,7 @@ ngx_http_guildlog_log_json_line(u_char *p, u_char *last, ngx_str_t *joined)
 /* finds the delivery of an entry: in its line, or by its place in a lane */
 
 static ngx_int_t
-ngx_http_guildlog_log_json_place(ngx_str_t *joined,
-    const ngx_guildlog_places_t *ranges)
+log_json_place(ngx_str_t *joined, const ngx_guildlog_places_t *ranges)
 {
     ngx_int_t                           status;
     ngx_str_t                          *lane, *seq, *word;
@@ -1002,27 +991,26 @@ ngx_http_guildlog_log_json_place(ngx_str_t *joined,
         joined[NGX_HTTP_GUILDLOG_DELIVERY_MESSAGE] = range->message;
     }
 
-    if ((size_t) status >= sizeof(ngx_http_guildlog_log_json_words)
-                           / sizeof(ngx_http_guildlog_log_json_words[0]))
+    if ((size_t) status >= sizeof(log_json_words)
+                           / sizeof(log_json_words[0]))
     {
         return NGX_ERROR;
     }
 
-    *word = ngx_http_guildlog_log_json_words[status];
+    *word = log_json_words[status];
 
     return NGX_OK;
 }
 
 
 static void
-ngx_http_guildlog_log_json_doc(ngx_http_guildlog_log_json_t *entries,
-    const ngx_str_t *doc)
+log_json_doc(ngx_http_guildlog_log_json_t *entries, const ngx_str_t *doc)
 {
     if (entries->n++) {
         *entries->last++ = ',';
     }
 
-    entries->last = ngx_http_guildlog_log_json_copy(entries->last, doc);
+    entries->last = log_json_copy(entries->last, doc);
 }
 
 
@@ -1033,7 +1021,7 @@ ngx_http_guildlog_log_json_doc(ngx_http_guildlog_log_json_t *entries,
  */
 
 static u_char *
-ngx_http_guildlog_log_json_copy(u_char *p, const ngx_str_t *doc)
+log_json_copy(u_char *p, const ngx_str_t *doc)
 {
     static const ngx_str_t  none = ngx_string(",\"changes\":null,"
                                      "\"until\":null,\"role_id\":null"
@@ -1054,21 +1042,21 @@ ngx_http_guildlog_log_json_copy(u_char *p, const ngx_str_t *doc)
 
 
 static void
-ngx_http_guildlog_log_json_write(ngx_http_guildlog_log_json_t *entries,
+log_json_write(ngx_http_guildlog_log_json_t *entries,
     const ngx_str_t *delivery)
 {
-    if (!ngx_http_guildlog_log_json_decided(delivery)) {
+    if (!log_json_decided(delivery)) {
         entries->undecided = 1;
     }
 
-    entries->last = ngx_http_guildlog_log_json_end(entries->last, delivery);
+    entries->last = log_json_end(entries->last, delivery);
 }
 
 
 /* can the delivery no longer change without a request? */
 
 static ngx_uint_t
-ngx_http_guildlog_log_json_decided(const ngx_str_t *delivery)
+log_json_decided(const ngx_str_t *delivery)
 {
     ngx_uint_t  i;
 
@@ -1099,7 +1087,7 @@ ngx_http_guildlog_log_json_decided(const ngx_str_t *delivery)
 
 
 static u_char *
-ngx_http_guildlog_log_json_end(u_char *p, const ngx_str_t *delivery)
+log_json_end(u_char *p, const ngx_str_t *delivery)
 {
     ngx_uint_t  i;
 
@@ -1109,7 +1097,7 @@ ngx_http_guildlog_log_json_end(u_char *p, const ngx_str_t *delivery)
     };
 
     for (i = 0; i < NGX_HTTP_GUILDLOG_DELIVERY_LAST; i++) {
-        p = ngx_http_guildlog_log_json_string(p, &names[i], &delivery[i]);
+        p = log_json_string(p, &names[i], &delivery[i]);
     }
 
     *p++ = '}';
@@ -1122,8 +1110,7 @@ ngx_http_guildlog_log_json_end(u_char *p, const ngx_str_t *delivery)
 /* writes a word or an id, in which nothing has to be escaped */
 
 static u_char *
-ngx_http_guildlog_log_json_string(u_char *p, const ngx_str_t *name,
-    const ngx_str_t *value)
+log_json_string(u_char *p, const ngx_str_t *name, const ngx_str_t *value)
 {
     p = ngx_cpymem(p, name->data, name->len);
 

@@ -16,30 +16,25 @@
 #define NGX_HTTP_GUILDLOG_STREAM_HEARTBEAT  15000   /* ms */
 
 
-static ngx_int_t ngx_http_guildlog_stream_last_id(
-    ngx_http_guildlog_call_t *call, ngx_str_t *id);
+static ngx_int_t stream_last_id(ngx_http_guildlog_call_t *call, ngx_str_t *id);
 static ngx_int_t stream_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_http_guildlog_stream_listener(
-    ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_stream_cleanup(void *data);
-static void ngx_http_guildlog_stream_wait(
-    ngx_http_guildlog_listener_t *listener);
-static void ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev);
-static ngx_int_t ngx_http_guildlog_stream_begin(
-    ngx_http_guildlog_listener_t *listener, ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_http_guildlog_stream_say(
-    ngx_http_guildlog_listener_t *listener, const ngx_str_t *text);
-static void ngx_http_guildlog_stream_deliver(
-    ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_block_t *block);
-static ngx_int_t ngx_http_guildlog_stream_send(
-    ngx_http_guildlog_listener_t *listener,
+static ngx_int_t stream_listener(ngx_http_guildlog_call_t *call);
+static void stream_cleanup(void *data);
+static void stream_wait(ngx_http_guildlog_listener_t *listener);
+static void stream_heartbeat(ngx_event_t *ev);
+static ngx_int_t stream_begin(ngx_http_guildlog_listener_t *listener,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t stream_say(ngx_http_guildlog_listener_t *listener,
+    const ngx_str_t *text);
+static void stream_deliver(ngx_http_guildlog_listener_t *listener,
     ngx_http_guildlog_block_t *block);
-static ngx_int_t ngx_http_guildlog_stream_output(
-    ngx_http_guildlog_listener_t *listener, ngx_chain_t *out);
-static void ngx_http_guildlog_stream_writer(ngx_http_request_t *r);
-static void ngx_http_guildlog_stream_end(
-    ngx_http_guildlog_listener_t *listener);
+static ngx_int_t stream_send(ngx_http_guildlog_listener_t *listener,
+    ngx_http_guildlog_block_t *block);
+static ngx_int_t stream_output(ngx_http_guildlog_listener_t *listener,
+    ngx_chain_t *out);
+static void stream_writer(ngx_http_request_t *r);
+static void stream_end(ngx_http_guildlog_listener_t *listener);
 
 
 ngx_int_t
@@ -54,7 +49,7 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
 
     /* the header wins: a reader that reconnects by itself sends it */
 
-    switch (ngx_http_guildlog_stream_last_id(call, &id)) {
+    switch (stream_last_id(call, &id)) {
 
     case NGX_OK:
         args[NGX_HTTP_GUILDLOG_STREAM_LAST_ID] = id;
@@ -68,7 +63,7 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
                                              &malformed);
     }
 
-    if (ngx_http_guildlog_stream_listener(call) != NGX_OK) {
+    if (stream_listener(call) != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -85,7 +80,7 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
 /* NGX_DECLINED: there is no header; NGX_ERROR: its value is no id */
 
 static ngx_int_t
-ngx_http_guildlog_stream_last_id(ngx_http_guildlog_call_t *call, ngx_str_t *id)
+stream_last_id(ngx_http_guildlog_call_t *call, ngx_str_t *id)
 {
     ngx_uint_t        i;
     ngx_table_elt_t  *h;
@@ -152,20 +147,20 @@ stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     listener->since = ngx_guildlog_db_result_number(result, 0,
                                                  NGX_HTTP_GUILDLOG_LOG_CHANNEL);
 
-    if (ngx_http_guildlog_stream_begin(listener, result) != NGX_OK
+    if (stream_begin(listener, result) != NGX_OK
         || ngx_http_guildlog_stream_feed_join(listener) != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    ngx_http_guildlog_stream_wait(listener);
+    stream_wait(listener);
 
     return NGX_AGAIN;
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call)
+stream_listener(ngx_http_guildlog_call_t *call)
 {
     ngx_http_cleanup_t            *cln;
     ngx_http_request_t            *r;
@@ -184,12 +179,12 @@ ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    cln->handler = ngx_http_guildlog_stream_cleanup;
+    cln->handler = stream_cleanup;
     cln->data = listener;
 
     listener->call = call;
-    listener->deliver = ngx_http_guildlog_stream_deliver;
-    listener->end = ngx_http_guildlog_stream_end;
+    listener->deliver = stream_deliver;
+    listener->end = stream_end;
 
     if (ngx_http_guildlog_filter_read(&filter, r->pool, call->args)
         != NGX_OK)
@@ -202,7 +197,7 @@ ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call)
 
     listener->heartbeat.data = r->connection;
     listener->heartbeat.log = r->connection->log;
-    listener->heartbeat.handler = ngx_http_guildlog_stream_heartbeat;
+    listener->heartbeat.handler = stream_heartbeat;
     listener->heartbeat.cancelable = 1;
 
     call->listener = listener;
@@ -213,7 +208,7 @@ ngx_http_guildlog_stream_listener(ngx_http_guildlog_call_t *call)
 
 
 static void
-ngx_http_guildlog_stream_cleanup(void *data)
+stream_cleanup(void *data)
 {
     ngx_http_guildlog_listener_t *listener = data;
 
@@ -233,7 +228,7 @@ ngx_http_guildlog_stream_cleanup(void *data)
 /* sets the timer of the next comment, or of the end of the token */
 
 static void
-ngx_http_guildlog_stream_wait(ngx_http_guildlog_listener_t *listener)
+stream_wait(ngx_http_guildlog_listener_t *listener)
 {
     time_t      left;
     ngx_msec_t  timeout;
@@ -250,7 +245,7 @@ ngx_http_guildlog_stream_wait(ngx_http_guildlog_listener_t *listener)
 
 
 static void
-ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev)
+stream_heartbeat(ngx_event_t *ev)
 {
     ngx_connection_t *c = ev->data;
 
@@ -267,20 +262,20 @@ ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev)
                    listener->sending);
 
     if (ngx_time() >= listener->call->ctx->token.exp) {
-        ngx_http_guildlog_stream_end(listener);
+        stream_end(listener);
         return;
     }
 
     ngx_http_set_log_request(c->log, r);
 
     if (!listener->sending
-        && ngx_http_guildlog_stream_say(listener, &comment) != NGX_OK)
+        && stream_say(listener, &comment) != NGX_OK)
     {
         ngx_http_guildlog_call_finish(r, NGX_ERROR);
         return;
     }
 
-    ngx_http_guildlog_stream_wait(listener);
+    stream_wait(listener);
 }
 
 
@@ -290,7 +285,7 @@ ngx_http_guildlog_stream_heartbeat(ngx_event_t *ev)
  */
 
 static ngx_int_t
-ngx_http_guildlog_stream_begin(ngx_http_guildlog_listener_t *listener,
+stream_begin(ngx_http_guildlog_listener_t *listener,
     ngx_guildlog_db_result_t *result)
 {
     u_char     *p;
@@ -317,13 +312,12 @@ ngx_http_guildlog_stream_begin(ngx_http_guildlog_listener_t *listener,
     *p++ = '\n';
     text.len = p - text.data;
 
-    return ngx_http_guildlog_stream_say(listener, &text);
+    return stream_say(listener, &text);
 }
 
 
 static ngx_int_t
-ngx_http_guildlog_stream_say(ngx_http_guildlog_listener_t *listener,
-    const ngx_str_t *text)
+stream_say(ngx_http_guildlog_listener_t *listener, const ngx_str_t *text)
 {
     ngx_int_t                   rc;
     ngx_http_guildlog_block_t  *block;
@@ -336,7 +330,7 @@ ngx_http_guildlog_stream_say(ngx_http_guildlog_listener_t *listener,
     ngx_memcpy(block->data, text->data, text->len);
     block->len = text->len;
 
-    rc = ngx_http_guildlog_stream_send(listener, block);
+    rc = stream_send(listener, block);
 
     ngx_http_guildlog_stream_block_free(block);
 
@@ -345,7 +339,7 @@ ngx_http_guildlog_stream_say(ngx_http_guildlog_listener_t *listener,
 
 
 static void
-ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
+stream_deliver(ngx_http_guildlog_listener_t *listener,
     ngx_http_guildlog_block_t *block)
 {
     ngx_http_request_t  *r;
@@ -358,7 +352,7 @@ ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
                    "guildlog stream: %uz bytes of events up to %L",
                    block->len, listener->since);
 
-    if (ngx_http_guildlog_stream_send(listener, block) != NGX_OK) {
+    if (stream_send(listener, block) != NGX_OK) {
         ngx_http_guildlog_call_finish(r, NGX_ERROR);
         return;
     }
@@ -372,7 +366,7 @@ ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
 
 
 static ngx_int_t
-ngx_http_guildlog_stream_send(ngx_http_guildlog_listener_t *listener,
+stream_send(ngx_http_guildlog_listener_t *listener,
     ngx_http_guildlog_block_t *block)
 {
     ngx_buf_t    *b;
@@ -398,15 +392,14 @@ ngx_http_guildlog_stream_send(ngx_http_guildlog_listener_t *listener,
     b->memory = 1;
     b->flush = 1;
 
-    return ngx_http_guildlog_stream_output(listener, out);
+    return stream_output(listener, out);
 }
 
 
 /* the request ends if its reader takes nothing for send_timeout */
 
 static ngx_int_t
-ngx_http_guildlog_stream_output(ngx_http_guildlog_listener_t *listener,
-    ngx_chain_t *out)
+stream_output(ngx_http_guildlog_listener_t *listener, ngx_chain_t *out)
 {
     ngx_event_t               *wev;
     ngx_http_request_t        *r;
@@ -439,7 +432,7 @@ ngx_http_guildlog_stream_output(ngx_http_guildlog_listener_t *listener,
 
     clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
 
-    r->write_event_handler = ngx_http_guildlog_stream_writer;
+    r->write_event_handler = stream_writer;
 
     if (!wev->delayed) {
         ngx_add_timer(wev, clcf->send_timeout);
@@ -450,7 +443,7 @@ ngx_http_guildlog_stream_output(ngx_http_guildlog_listener_t *listener,
 
 
 static void
-ngx_http_guildlog_stream_writer(ngx_http_request_t *r)
+stream_writer(ngx_http_request_t *r)
 {
     ngx_connection_t              *c;
     ngx_http_guildlog_listener_t  *listener;
@@ -469,7 +462,7 @@ ngx_http_guildlog_stream_writer(ngx_http_request_t *r)
     ngx_log_debug0(NGX_LOG_DEBUG_HTTP, c->log, 0,
                    "guildlog stream: the reader takes more");
 
-    if (ngx_http_guildlog_stream_output(listener, NULL) != NGX_OK) {
+    if (stream_output(listener, NULL) != NGX_OK) {
         ngx_http_finalize_request(r, NGX_ERROR);
         return;
     }
@@ -483,7 +476,7 @@ ngx_http_guildlog_stream_writer(ngx_http_request_t *r)
 /* ends the answer in order, or cuts it while its reader is not reading */
 
 static void
-ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener)
+stream_end(ngx_http_guildlog_listener_t *listener)
 {
     ngx_int_t            rc;
     ngx_http_request_t  *r;

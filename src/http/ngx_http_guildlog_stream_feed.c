@@ -43,29 +43,25 @@ struct ngx_http_guildlog_feed_s {
                                                  the clock */
 
 
-static ngx_http_guildlog_feed_t *ngx_http_guildlog_feed_of(
+static ngx_http_guildlog_feed_t *feed_of(ngx_http_guildlog_call_t *call);
+static ngx_http_guildlog_topic_t *feed_topic(ngx_http_guildlog_feed_t *feed,
     ngx_http_guildlog_call_t *call);
-static ngx_http_guildlog_topic_t *ngx_http_guildlog_feed_topic(
+static ngx_http_guildlog_topic_t *feed_topic_add(
     ngx_http_guildlog_feed_t *feed, ngx_http_guildlog_call_t *call);
-static ngx_http_guildlog_topic_t *ngx_http_guildlog_feed_topic_add(
-    ngx_http_guildlog_feed_t *feed, ngx_http_guildlog_call_t *call);
-static void ngx_http_guildlog_feed_poll(ngx_event_t *ev);
-static void ngx_http_guildlog_feed_close(ngx_http_guildlog_feed_t *feed);
-static void ngx_http_guildlog_feed_ask(ngx_http_guildlog_feed_t *feed,
+static void feed_poll(ngx_event_t *ev);
+static void feed_close(ngx_http_guildlog_feed_t *feed);
+static void feed_ask(ngx_http_guildlog_feed_t *feed,
     ngx_int_t (*ask)(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool));
-static void ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed,
-    ngx_uint_t failed);
-static ngx_int_t ngx_http_guildlog_feed_ask_news(
-    ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool);
-static void ngx_http_guildlog_feed_news(void *data,
+static void feed_again(ngx_http_guildlog_feed_t *feed, ngx_uint_t failed);
+static ngx_int_t feed_ask_news(ngx_http_guildlog_feed_t *feed,
+    ngx_pool_t *pool);
+static void feed_news(void *data, ngx_guildlog_db_result_t *result);
+static void feed_heard(ngx_http_guildlog_feed_t *feed,
     ngx_guildlog_db_result_t *result);
-static void ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
-    ngx_guildlog_db_result_t *result);
-static ngx_int_t ngx_http_guildlog_feed_ask_tokens(
-    ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool);
-static void ngx_http_guildlog_feed_tokens(void *data,
-    ngx_guildlog_db_result_t *result);
-static void ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
+static ngx_int_t feed_ask_tokens(ngx_http_guildlog_feed_t *feed,
+    ngx_pool_t *pool);
+static void feed_tokens(void *data, ngx_guildlog_db_result_t *result);
+static void feed_revoked(ngx_http_guildlog_feed_t *feed,
     ngx_guildlog_db_result_t *result, ngx_queue_t *ended);
 static ngx_guildlog_db_query_t *stream_news_submit(
     ngx_http_guildlog_topic_t *topic, ngx_guildlog_db_handler_pt handler);
@@ -77,9 +73,9 @@ static void stream_news_free(ngx_http_guildlog_news_t *news);
 static void stream_fetch_create(ngx_http_guildlog_topic_t *topic);
 static void stream_fetch_end(ngx_http_guildlog_topic_t *topic);
 static void stream_fetch_leave(ngx_http_guildlog_listener_t *listener);
-static void ngx_http_guildlog_fetch_handler(ngx_event_t *ev);
+static void fetch_handler(ngx_event_t *ev);
 static void stream_fetch_look(ngx_http_guildlog_topic_t *topic);
-static void ngx_http_guildlog_fetch_done(ngx_http_guildlog_topic_t *topic);
+static void fetch_result(ngx_http_guildlog_topic_t *topic);
 static void stream_serve_ask(ngx_http_guildlog_topic_t *topic, int64_t since);
 static void serve_done(void *data, ngx_guildlog_db_result_t *result);
 static void serve_lost(ngx_http_guildlog_topic_t *topic);
@@ -87,11 +83,10 @@ static void serve_gather(ngx_http_guildlog_topic_t *topic);
 static void serve_judge(ngx_http_guildlog_topic_t *topic);
 static void serve_handler(ngx_event_t *ev);
 static ngx_int_t serve_each(ngx_http_guildlog_topic_t *topic, uint64_t end);
-static ngx_int_t serve_choose(
-    ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_news_t *news,
-    uint64_t end);
-static ngx_uint_t serve_bad(
-    ngx_http_guildlog_news_t *news, ngx_http_guildlog_event_t *event);
+static ngx_int_t serve_choose(ngx_http_guildlog_listener_t *listener,
+    ngx_http_guildlog_news_t *news, uint64_t end);
+static ngx_uint_t serve_bad(ngx_http_guildlog_news_t *news,
+    ngx_http_guildlog_event_t *event);
 static ngx_http_guildlog_block_t *serve_block(ngx_http_guildlog_news_t *news);
 static void stream_serve_leave(ngx_http_guildlog_listener_t *listener);
 static void stream_serve_end(ngx_http_guildlog_topic_t *topic);
@@ -109,15 +104,15 @@ ngx_http_guildlog_stream_feed_join(ngx_http_guildlog_listener_t *listener)
     ngx_http_guildlog_feed_t   *feed;
     ngx_http_guildlog_topic_t  *topic;
 
-    feed = ngx_http_guildlog_feed_of(listener->call);
+    feed = feed_of(listener->call);
     if (feed == NULL) {
         return NGX_ERROR;
     }
 
-    topic = ngx_http_guildlog_feed_topic(feed, listener->call);
+    topic = feed_topic(feed, listener->call);
 
     if (topic == NULL) {
-        topic = ngx_http_guildlog_feed_topic_add(feed, listener->call);
+        topic = feed_topic_add(feed, listener->call);
         if (topic == NULL) {
             return NGX_ERROR;
         }
@@ -143,7 +138,7 @@ ngx_http_guildlog_stream_feed_join(ngx_http_guildlog_listener_t *listener)
 
 
 static ngx_http_guildlog_feed_t *
-ngx_http_guildlog_feed_of(ngx_http_guildlog_call_t *call)
+feed_of(ngx_http_guildlog_call_t *call)
 {
     ngx_uint_t                   i;
     ngx_http_guildlog_feed_t    *feed;
@@ -178,7 +173,7 @@ ngx_http_guildlog_feed_of(ngx_http_guildlog_call_t *call)
 
     feed->poll.data = feed;
     feed->poll.log = ngx_cycle->log;
-    feed->poll.handler = ngx_http_guildlog_feed_poll;
+    feed->poll.handler = feed_poll;
 
     worker->feeds[i] = feed;
 
@@ -187,8 +182,7 @@ ngx_http_guildlog_feed_of(ngx_http_guildlog_call_t *call)
 
 
 static ngx_http_guildlog_topic_t *
-ngx_http_guildlog_feed_topic(ngx_http_guildlog_feed_t *feed,
-    ngx_http_guildlog_call_t *call)
+feed_topic(ngx_http_guildlog_feed_t *feed, ngx_http_guildlog_call_t *call)
 {
     ngx_str_t                  *guild, *bot;
     ngx_queue_t                *q;
@@ -213,8 +207,7 @@ ngx_http_guildlog_feed_topic(ngx_http_guildlog_feed_t *feed,
 
 
 static ngx_http_guildlog_topic_t *
-ngx_http_guildlog_feed_topic_add(ngx_http_guildlog_feed_t *feed,
-    ngx_http_guildlog_call_t *call)
+feed_topic_add(ngx_http_guildlog_feed_t *feed, ngx_http_guildlog_call_t *call)
 {
     u_char                     *p;
     ngx_str_t                  *guild, *bot;
@@ -274,7 +267,7 @@ ngx_http_guildlog_stream_feed_leave(ngx_http_guildlog_listener_t *listener)
 
 
 static void
-ngx_http_guildlog_feed_poll(ngx_event_t *ev)
+feed_poll(ngx_event_t *ev)
 {
     ngx_http_guildlog_feed_t *feed = ev->data;
 
@@ -284,18 +277,18 @@ ngx_http_guildlog_feed_poll(ngx_event_t *ev)
     /* readers reconnect to the workers of the new configuration */
 
     if (ngx_exiting || ngx_terminate) {
-        ngx_http_guildlog_feed_close(feed);
+        feed_close(feed);
         return;
     }
 
     if (!ngx_queue_empty(&feed->topics)) {
-        ngx_http_guildlog_feed_ask(feed, ngx_http_guildlog_feed_ask_news);
+        feed_ask(feed, feed_ask_news);
     }
 }
 
 
 static void
-ngx_http_guildlog_feed_close(ngx_http_guildlog_feed_t *feed)
+feed_close(ngx_http_guildlog_feed_t *feed)
 {
     ngx_queue_t                   *q;
     ngx_http_guildlog_topic_t     *topic;
@@ -314,7 +307,7 @@ ngx_http_guildlog_feed_close(ngx_http_guildlog_feed_t *feed)
 
 
 static void
-ngx_http_guildlog_feed_ask(ngx_http_guildlog_feed_t *feed,
+feed_ask(ngx_http_guildlog_feed_t *feed,
     ngx_int_t (*ask)(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool))
 {
     ngx_int_t    rc;
@@ -332,7 +325,7 @@ ngx_http_guildlog_feed_ask(ngx_http_guildlog_feed_t *feed,
         feed->asking = 1;
 
     } else {
-        ngx_http_guildlog_feed_again(feed, 1);
+        feed_again(feed, 1);
     }
 }
 
@@ -340,7 +333,7 @@ ngx_http_guildlog_feed_ask(ngx_http_guildlog_feed_t *feed,
 /* asks again after the interval, which doubles while questions fail */
 
 static void
-ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed, ngx_uint_t failed)
+feed_again(ngx_http_guildlog_feed_t *feed, ngx_uint_t failed)
 {
     feed->interval = failed ? ngx_min(feed->interval * 2,
                                       NGX_HTTP_GUILDLOG_FEED_SLOWEST)
@@ -354,8 +347,7 @@ ngx_http_guildlog_feed_again(ngx_http_guildlog_feed_t *feed, ngx_uint_t failed)
 /* a topic is known by its place in the arrays, which begins at 1 */
 
 static ngx_int_t
-ngx_http_guildlog_feed_ask_news(ngx_http_guildlog_feed_t *feed,
-    ngx_pool_t *pool)
+feed_ask_news(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool)
 {
     u_char                      number[NGX_INT64_LEN];
     ngx_str_t                   args[3], arrival;
@@ -395,13 +387,13 @@ ngx_http_guildlog_feed_ask_news(ngx_http_guildlog_feed_t *feed,
 
     return ngx_guildlog_db_pool_submit(feed->pool,
                              &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_news],
-                             args, ngx_http_guildlog_feed_news, feed)
+                             args, feed_news, feed)
            ? NGX_OK : NGX_ERROR;
 }
 
 
 static void
-ngx_http_guildlog_feed_news(void *data, ngx_guildlog_db_result_t *result)
+feed_news(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_feed_t *feed = data;
 
@@ -410,7 +402,7 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_db_result_t *result)
                    result->rows, result->outcome);
 
     if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
-        ngx_http_guildlog_feed_heard(feed, result);
+        feed_heard(feed, result);
 
     } else {
         (void) ngx_http_guildlog_response_failed(result,
@@ -424,11 +416,11 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_db_result_t *result)
         && !ngx_queue_empty(&feed->topics))
     {
         feed->tokens_at = ngx_current_msec;
-        ngx_http_guildlog_feed_ask(feed, ngx_http_guildlog_feed_ask_tokens);
+        feed_ask(feed, feed_ask_tokens);
         return;
     }
 
-    ngx_http_guildlog_feed_again(feed, result->outcome != NGX_GUILDLOG_DB_ROWS);
+    feed_again(feed, result->outcome != NGX_GUILDLOG_DB_ROWS);
 }
 
 
@@ -438,8 +430,7 @@ ngx_http_guildlog_feed_news(void *data, ngx_guildlog_db_result_t *result)
  */
 
 static void
-ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
-    ngx_guildlog_db_result_t *result)
+feed_heard(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result)
 {
     int64_t                     place;
     ngx_uint_t                  row;
@@ -476,8 +467,7 @@ ngx_http_guildlog_feed_heard(ngx_http_guildlog_feed_t *feed,
 
 
 static ngx_int_t
-ngx_http_guildlog_feed_ask_tokens(ngx_http_guildlog_feed_t *feed,
-    ngx_pool_t *pool)
+feed_ask_tokens(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool)
 {
     size_t                         size;
     ngx_str_t                      args[2], *token;
@@ -523,13 +513,13 @@ ngx_http_guildlog_feed_ask_tokens(ngx_http_guildlog_feed_t *feed,
 
     return ngx_guildlog_db_pool_submit(feed->pool,
                            &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tokens],
-                           args, ngx_http_guildlog_feed_tokens, feed)
+                           args, feed_tokens, feed)
            ? NGX_OK : NGX_ERROR;
 }
 
 
 static void
-ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_db_result_t *result)
+feed_tokens(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_feed_t *feed = data;
 
@@ -549,14 +539,14 @@ ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_db_result_t *result)
                        ngx_cycle->log)
             == NGX_HTTP_INTERNAL_SERVER_ERROR)
         {
-            ngx_http_guildlog_feed_close(feed);
+            feed_close(feed);
         }
 
-        ngx_http_guildlog_feed_again(feed, 1);
+        feed_again(feed, 1);
         return;
     }
 
-    ngx_http_guildlog_feed_revoked(feed, result, &ended);
+    feed_revoked(feed, result, &ended);
 
     while (!ngx_queue_empty(&ended)) {
         q = ngx_queue_head(&ended);
@@ -565,7 +555,7 @@ ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_db_result_t *result)
         listener->end(listener);
     }
 
-    ngx_http_guildlog_feed_again(feed, 0);
+    feed_again(feed, 0);
 }
 
 
@@ -575,8 +565,8 @@ ngx_http_guildlog_feed_tokens(void *data, ngx_guildlog_db_result_t *result)
  */
 
 static void
-ngx_http_guildlog_feed_revoked(ngx_http_guildlog_feed_t *feed,
-    ngx_guildlog_db_result_t *result, ngx_queue_t *ended)
+feed_revoked(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result,
+    ngx_queue_t *ended)
 {
     int64_t                        place;
     ngx_uint_t                     row;
@@ -789,12 +779,12 @@ stream_news_free(ngx_http_guildlog_news_t *news)
 static void
 stream_fetch_create(ngx_http_guildlog_topic_t *topic)
 {
-    topic->done = ngx_http_guildlog_fetch_done;
+    topic->done = fetch_result;
     topic->fd = (ngx_socket_t) -1;
 
     topic->look.data = topic;
     topic->look.log = ngx_cycle->log;
-    topic->look.handler = ngx_http_guildlog_fetch_handler;
+    topic->look.handler = fetch_handler;
     topic->look.cancelable = 1;
 }
 
@@ -849,7 +839,7 @@ stream_fetch_leave(ngx_http_guildlog_listener_t *listener)
 
 
 static void
-ngx_http_guildlog_fetch_handler(ngx_event_t *ev)
+fetch_handler(ngx_event_t *ev)
 {
     stream_fetch_look(ev->data);
 }
@@ -916,7 +906,7 @@ stream_fetch_look(ngx_http_guildlog_topic_t *topic)
 /* Race: all listeners may have left meanwhile */
 
 static void
-ngx_http_guildlog_fetch_done(ngx_http_guildlog_topic_t *topic)
+fetch_result(ngx_http_guildlog_topic_t *topic)
 {
     topic->serving = 0;
 
