@@ -388,12 +388,14 @@ sub hear {
 
     my $bytes = eval { $stream{client}->some(0.01) } // '';
     $stream{buffer} .= $bytes;
-    while ($stream{buffer} =~ s/\A.*?^id: (\d+)\r?\ndata: (.*?)\r?\n//ms) {
-        my ($text, $id, $data) = ($&, $1, $2);
+    while ($stream{buffer} =~ s/\A(.*?)\n\n//s) {
+        my $event  = $1;
+        my ($id)   = $event =~ /^id: (\d+)$/m or next;
+        my ($data) = $event =~ /^data: (.*)$/m;
         $stream{last} = $id;
-        if ($text =~ /^event: reset/m) {
+        if ($event =~ /^event: reset$/m) {
             missed(json->decode($data));
-        } else {
+        } elsif (defined $data) {
             $stream{got}{$id}++;
         }
     }
