@@ -3,9 +3,6 @@
  * guildlog_key, guildlog_auth, and what the directives share.
  */
 
-#if (NGX_HTTP_SSL)
-#include <ngx_http_ssl_module.h>
-#endif
 #include "http/ngx_http_guildlog_conf.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "shm/ngx_guildlog_limit.h"
@@ -16,15 +13,6 @@ typedef struct {
     ngx_http_core_srv_conf_t       *cscf;
     ngx_uint_t                      open;
 } conf_operator_t;
-
-
-/* a rule of ngx_http_access_module, whose types are private */
-
-typedef struct {
-    in_addr_t                       mask;
-    in_addr_t                       addr;
-    ngx_uint_t                      deny;
-} conf_operator_rule_t;
 
 
 static char *conf_set(ngx_conf_t *cf,
@@ -38,13 +26,6 @@ static ngx_http_guildlog_limit_conf_t *conf_limit_create(ngx_conf_t *cf);
 static ngx_int_t conf_operator_add(ngx_conf_t *cf, ngx_uint_t open);
 static ngx_int_t conf_operator_check_address(ngx_conf_t *cf,
     conf_operator_t *operator, ngx_http_conf_addr_t *addr);
-static ngx_uint_t conf_operator_serves_address(ngx_http_conf_addr_t *addr,
-    ngx_http_core_srv_conf_t *cscf);
-static ngx_uint_t conf_operator_has_fence(ngx_conf_t *cf,
-    conf_operator_t *operator);
-static ngx_uint_t conf_operator_denies(ngx_array_t *rules);
-static void *conf_operator_said(ngx_conf_t *cf, const char *module,
-    ngx_http_core_loc_conf_t *clcf);
 #if (NGX_HAVE_UNIX_DOMAIN)
 static void conf_operator_clear(ngx_conf_t *cf, struct sockaddr *sockaddr);
 #endif
@@ -700,9 +681,8 @@ conf_limit_create(ngx_conf_t *cf)
 /*
  * The addresses of the operator's plane.
  *
- * Its fence: whoever reaches it can mint tokens, so the configuration has to
- * tell who may.  The folder of a unix socket does; over TCP an access directive
- * must, or "open".
+ * Its fence: whoever reaches it can mint tokens.  The folder of a unix socket
+ * tells who may; over TCP "open" says that something else does.
  *
  * Its socket: nginx does not bind a path that exists.  So the socket of an
  * nginx that was killed would keep the next one from starting, with all its
@@ -786,7 +766,18 @@ static ngx_int_t
 conf_operator_check_address(ngx_conf_t *cf, conf_operator_t *operator,
     ngx_http_conf_addr_t *addr)
 {
-    if (!conf_operator_serves_address(addr, operator->cscf)) {
+    ngx_uint_t                  i;
+    ngx_http_core_srv_conf_t  **server;
+
+    server = addr->servers.elts;
+
+    for (i = 0; i < addr->servers.nelts; i++) {
+        if (server[i] == operator->cscf) {
+            break;
+        }
+    }
+
+    if (i == addr->servers.nelts) {
         return NGX_OK;
     }
 
@@ -797,38 +788,17 @@ conf_operator_check_address(ngx_conf_t *cf, conf_operator_t *operator,
     }
 #endif
 
-    if (operator->open || conf_operator_has_fence(cf, operator)) {
+    if (operator->open) {
         return NGX_OK;
     }
 
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                        "\"guildlog_operator\" in location \"%V\" can be "
-                       "reached over TCP by everybody: use a unix socket, "
-                       "\"allow\" and \"deny\", \"auth_basic\", "
-                       "\"auth_request\" or \"ssl_verify_client\", or say "
-                       "\"open\" if something else guards it",
+                       "reached over TCP: use a unix socket, or say \"open\" "
+                       "where something guards the location",
                        &operator->clcf->name);
 
     return NGX_ERROR;
-}
-
-
-static ngx_uint_t
-conf_operator_serves_address(ngx_http_conf_addr_t *addr,
-    ngx_http_core_srv_conf_t *cscf)
-{
-    ngx_uint_t                  i;
-    ngx_http_core_srv_conf_t  **server;
-
-    server = addr->servers.elts;
-
-    for (i = 0; i < addr->servers.nelts; i++) {
-        if (server[i] == cscf) {
-            return 1;
-        }
-    }
-
-    return 0;
 }
 
 
@@ -891,88 +861,3 @@ conf_operator_clear(ngx_conf_t *cf, struct sockaddr *sockaddr)
 }
 
 #endif
-
-
-static ngx_uint_t
-conf_operator_has_fence(ngx_conf_t *cf, conf_operator_t *operator)
-{
-    ngx_http_complex_value_t  *realm;
-#if (NGX_HTTP_SSL)
-    ngx_http_ssl_srv_conf_t   *sscf;
-
-    sscf = operator->cscf->ctx->srv_conf[ngx_http_ssl_module.ctx_index];
-
-    if (sscf->verify == 1) {
-        return 1;
-    }
-#endif
-
-    realm = conf_operator_said(cf, "ngx_http_auth_basic_module",
-                               operator->clcf);
-
-    if (realm && !(realm->lengths == NULL && realm->value.len == 3
-                   && ngx_strncmp(realm->value.data, "off", 3) == 0))
-    {
-        return 1;
-    }
-
-    return conf_operator_denies(conf_operator_said(cf,
-                                   "ngx_http_access_module", operator->clcf))
-           || conf_operator_said(cf, "ngx_http_auth_request_module",
-                                 operator->clcf) != NULL;
-}
-
-
-/*
- * nginx lets in whom no rule matches.  So the rules are a fence if the first
- * one that matches everybody denies.
- */
-
-static ngx_uint_t
-conf_operator_denies(ngx_array_t *rules)
-{
-    ngx_uint_t             i;
-    conf_operator_rule_t  *rule;
-
-    if (rules == NULL || rules->size != sizeof(conf_operator_rule_t)) {
-        return 0;
-    }
-
-    rule = rules->elts;
-
-    for (i = 0; i < rules->nelts; i++) {
-        if (rule[i].mask == 0) {
-            return rule[i].deny;
-        }
-    }
-
-    return 0;
-}
-
-
-/*
- * The first field of a module's configuration for that location, NULL if it is
- * not set.  These structures are private to their modules.  Each begins with
- * the field that matters here: the rules for IPv4 (of which "deny all" is one),
- * the realm, the length of the URI.
- */
-
-static void *
-conf_operator_said(ngx_conf_t *cf, const char *module,
-    ngx_http_core_loc_conf_t *clcf)
-{
-    void         **conf;
-    ngx_uint_t     i;
-    ngx_module_t  *m;
-
-    for (i = 0; cf->cycle->modules[i]; i++) {
-        m = cf->cycle->modules[i];
-
-        if (m->type == NGX_HTTP_MODULE && ngx_strcmp(m->name, module) == 0) {
-            conf = clcf->loc_conf[m->ctx_index];
-            return conf[0];
-        }
-    }
-
-    return NULL;
-}
