@@ -101,7 +101,8 @@ unlike $nginx->error_log, qr/SQLSTATE GL4/,
 
 
 # a change waits for a second at most.  It is for its server's own requests if
-# they have the log; a table that somebody locks is no fault of the server
+# they have the log or the server; a table that somebody locks is no fault of
+# the server
 
 {
     my $db = $nginx->cluster->connect($nginx->dbname);
@@ -111,6 +112,10 @@ unlike $nginx->error_log, qr/SQLSTATE GL4/,
             'a change beside a slow batch of its server'],
         ['lock table log_head', [], 503, $later,
             'a change while the table is locked'],
+        ['select from server where guild_id = ? for no key update', [$server],
+            429, $taken, 'a change beside a slow one of its server'],
+        ['lock table server', [], 503, $later,
+            'a change while the table of servers is locked'],
     ) {
         my ($sql, $values, $status, $body, $what) = @$_;
 
@@ -119,6 +124,14 @@ unlike $nginx->error_log, qr/SQLSTATE GL4/,
         is_json $nginx->patch("$at/config/logging/settings",
             token => $token, json => { spoilers => \1 }), $status, $body,
             $what, 1;
+
+        if ($sql =~ /for no key update/) {
+            is $nginx->operator('PUT', "$at/members/5", { name => 'x' })
+                ->status, 429, '... so is the directory';
+            is $nginx->operator('DELETE', $at)->status, 429,
+                '... and who forgets the server';
+        }
+
         $db->rollback;
     }
 }

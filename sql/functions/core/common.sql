@@ -18,8 +18,7 @@ begin
 end $$;
 
 
--- Makes the changes of one server wait for each other until the transaction
--- ends; false if the token died before its turn came.
+-- Takes the server for a change; false if the token died before its turn came.
 
 create or replace function change_begin(guild bigint, token text)
 returns boolean language plpgsql as $$
@@ -28,7 +27,7 @@ begin
         return false;
     end if;
 
-    perform from server s where s.guild_id = guild for no key update;
+    perform server_take(guild);
     perform executor_set(token);
     return token_live(guild, token);
 end $$;

@@ -44,13 +44,35 @@ end $$;
 
 
 -- Makes the changes of one server wait for each other until the transaction
--- ends; refuses with 404 what the operator never put, with 409 what is being
--- forgotten.
+-- ends. Waits for a second at most: another change of the same server has it,
+-- and 55006 says so. A table that somebody locks is 55P03 as everywhere.
+
+create or replace function server_take(guild bigint)
+returns void language plpgsql set lock_timeout = '1s' as $$
+begin
+    perform from server s where s.guild_id = guild
+        for no key update skip locked;
+
+    if found then
+        return;
+    end if;
+
+    begin
+        perform from server s where s.guild_id = guild for no key update;
+    exception when lock_not_available then
+        raise exception using errcode = '55006',
+            message = format('server %s is taken', guild);
+    end;
+end $$;
+
+
+-- The same; refuses with 404 what the operator never put, with 409 what is
+-- being forgotten.
 
 create or replace function server_lock(guild bigint)
 returns void language plpgsql as $$
 begin
-    perform from server s where s.guild_id = guild for no key update;
+    perform server_take(guild);
     perform server_open(guild);
 end $$;
 

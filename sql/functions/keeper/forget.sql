@@ -15,6 +15,7 @@ declare
     at  constant timestamptz := clock_timestamp();
     it  server;
 begin
+    perform server_take(guild);
     select * into it from server s where s.guild_id = guild for update;
 
     if not found then
