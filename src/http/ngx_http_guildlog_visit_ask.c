@@ -19,10 +19,15 @@
 
 
 static void visit_ask_begin(ngx_http_guildlog_visit_t *visit);
+static ngx_msec_t visit_ask_held(ngx_http_guildlog_visit_t *visit);
+static ngx_uint_t visit_ask_put_off(ngx_http_guildlog_visit_t *visit,
+    ngx_msec_t after);
 static void visit_ask_line_up(ngx_http_guildlog_visit_t *visit);
 static void visit_ask_look(ngx_event_t *ev);
 static void visit_ask_leave(ngx_http_guildlog_visit_t *visit);
+static void visit_ask_give_up(ngx_http_guildlog_visit_t *visit);
 static void visit_ask_send(ngx_http_guildlog_visit_t *visit);
+static void visit_ask_fail(ngx_http_guildlog_visit_t *visit);
 static void visit_ask_unsent(ngx_event_t *ev);
 static void visit_ask_answered(void *data,
     ngx_guildlog_client_response_t *response);
@@ -61,6 +66,18 @@ ngx_http_guildlog_visit_ask(ngx_http_guildlog_visit_t *visit)
 static void
 visit_ask_begin(ngx_http_guildlog_visit_t *visit)
 {
+    ngx_msec_t  after;
+
+    after = visit_ask_held(visit);
+
+    if (after) {
+        if (!visit_ask_put_off(visit, after)) {
+            visit_ask_fail(visit);
+        }
+
+        return;
+    }
+
     if (!visit->login->delivers) {
         visit_ask_send(visit);
         return;
@@ -72,6 +89,38 @@ visit_ask_begin(ngx_http_guildlog_visit_t *visit)
 
     visit->timer.handler = visit_ask_look;
     ngx_add_timer(&visit->timer, VISIT_ASK_GRANT);
+}
+
+
+/*
+ * ms: a limit of what strangers ask is one for all of them, and each more
+ * question until it ends would be one more bad request of this address.
+ */
+
+static ngx_msec_t
+visit_ask_held(ngx_http_guildlog_visit_t *visit)
+{
+    return visit->asks == NGX_GUILDLOG_ASKS_STRANGER
+           ? ngx_guildlog_pace_held(
+                         &ngx_http_guildlog_worker.stats.shared->pace,
+                         ngx_current_msec)
+           : 0;
+}
+
+
+/* 0: it would come too late */
+
+static ngx_uint_t
+visit_ask_put_off(ngx_http_guildlog_visit_t *visit, ngx_msec_t after)
+{
+    if ((ngx_msec_int_t) (visit->until - ngx_current_msec - after) <= 0) {
+        return 0;
+    }
+
+    visit->timer.handler = visit_ask_again;
+    ngx_add_timer(&visit->timer, after);
+
+    return 1;
 }
 
 
@@ -110,6 +159,12 @@ visit_ask_look(ngx_event_t *ev)
 
     ngx_http_guildlog_visit_t  *next;
 
+    if (visit_ask_held(visit)) {
+        visit_ask_give_up(visit);
+        visit_ask_begin(visit);
+        return;
+    }
+
     if (ngx_guildlog_quota_take(&ngx_http_guildlog_worker.stats, visit->asks)) {
         next = ngx_queue_data(ngx_queue_head(&visit_ask_lines[visit->asks]),
                               ngx_http_guildlog_visit_t, line);
@@ -146,6 +201,14 @@ visit_ask_leave(ngx_http_guildlog_visit_t *visit)
 
 
 static void
+visit_ask_give_up(ngx_http_guildlog_visit_t *visit)
+{
+    visit_ask_leave(visit);
+    ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats, visit->asks);
+}
+
+
+static void
 visit_ask_send(ngx_http_guildlog_visit_t *visit)
 {
     static const ngx_str_t  type =
@@ -156,12 +219,19 @@ visit_ask_send(ngx_http_guildlog_visit_t *visit)
                           &type, &visit->form, VISIT_ASK_PLATFORM,
                           visit_ask_answered, visit);
 
-    /* told() is called from the event loop only */
-
     if (visit->exchange == NULL) {
-        visit->timer.handler = visit_ask_unsent;
-        ngx_add_timer(&visit->timer, 0);
+        visit_ask_fail(visit);
     }
+}
+
+
+/* told() is called from the event loop only */
+
+static void
+visit_ask_fail(ngx_http_guildlog_visit_t *visit)
+{
+    visit->timer.handler = visit_ask_unsent;
+    ngx_add_timer(&visit->timer, 0);
 }
 
 
@@ -192,11 +262,12 @@ visit_ask_answered(void *data, ngx_guildlog_client_response_t *response)
 
     visit_ask_pace(response, after);
 
-    if (after
-        && (ngx_msec_int_t) (visit->until - ngx_current_msec - after) > 0)
-    {
-        visit->timer.handler = visit_ask_again;
-        ngx_add_timer(&visit->timer, after);
+    if (after && visit->asks == NGX_GUILDLOG_ASKS_STRANGER) {
+        ngx_guildlog_pace_hold(&ngx_http_guildlog_worker.stats.shared->pace,
+                               ngx_current_msec, after);
+    }
+
+    if (after && visit_ask_put_off(visit, after)) {
         return;
     }
 
@@ -299,9 +370,7 @@ void
 ngx_http_guildlog_visit_ask_cancel(ngx_http_guildlog_visit_t *visit)
 {
     if (visit->waits) {
-        visit_ask_leave(visit);
-        ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats,
-                                   visit->asks);
+        visit_ask_give_up(visit);
     }
 
     ngx_guildlog_event_stop(&visit->timer);

@@ -28,6 +28,8 @@
 static ngx_uint_t pace_half(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 static void pace_invalid(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now);
 static void pace_advance(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now);
+static void pace_put_off(ngx_atomic_t *to, ngx_msec_t until);
+static ngx_msec_t pace_left(ngx_atomic_t *to, ngx_msec_t now);
 
 
 ngx_int_t
@@ -248,33 +250,63 @@ void
 ngx_guildlog_pace_pause(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
     ngx_msec_t ms)
 {
-    ngx_msec_t  to, until;
-
-    until = now + ms;
-
-    do {
-        to = kept->paused_to;
-
-        if (to && (ngx_msec_int_t) (to - until) >= 0) {
-            return;
-        }
-
-    } while (!ngx_atomic_cmp_set(&kept->paused_to, to, until ? until : 1));
+    pace_put_off(&kept->paused_to, now + ms);
 }
 
 
 ngx_uint_t
 ngx_guildlog_pace_paused(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
-    ngx_msec_t  to;
+    return pace_left(&pace->kept->paused_to, now) != 0;
+}
 
-    to = pace->kept->paused_to;
 
-    if (to && (ngx_msec_int_t) (now - to) >= 0) {
-        return !ngx_atomic_cmp_set(&pace->kept->paused_to, to, 0);
-    }
+void
+ngx_guildlog_pace_hold(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
+    ngx_msec_t ms)
+{
+    pace_put_off(&kept->held_to, now + ms);
+}
 
-    return to != 0;
+
+ngx_msec_t
+ngx_guildlog_pace_held(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now)
+{
+    return pace_left(&kept->held_to, now);
+}
+
+
+static void
+pace_put_off(ngx_atomic_t *to, ngx_msec_t until)
+{
+    ngx_msec_t  was;
+
+    do {
+        was = *to;
+
+        if (was && (ngx_msec_int_t) (was - until) >= 0) {
+            return;
+        }
+
+    } while (!ngx_atomic_cmp_set(to, was, until ? until : 1));
+}
+
+
+static ngx_msec_t
+pace_left(ngx_atomic_t *to, ngx_msec_t now)
+{
+    ngx_msec_t  until;
+
+    do {
+        until = *to;
+
+        if (until && (ngx_msec_int_t) (until - now) > 0) {
+            return until - now;
+        }
+
+    } while (until && !ngx_atomic_cmp_set(to, until, 0));
+
+    return 0;
 }
 
 

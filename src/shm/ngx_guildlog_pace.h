@@ -23,6 +23,7 @@
 typedef struct {
     ngx_atomic_t                   platform;  /* a hash */
     ngx_atomic_t                   paused_to; /* 0: it is not */
+    ngx_atomic_t                   held_to;   /* the same of strangers */
     ngx_atomic_t                   minute;
     ngx_atomic_t                   invalid[NGX_GUILDLOG_PACE_MINUTES];
     ngx_atomic_t                   there;     /* a process got an answer */
@@ -82,6 +83,12 @@ void ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     ngx_uint_t failed, ngx_uint_t invalid);
 void ngx_guildlog_pace_pause(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
     ngx_msec_t ms);
+
+/* the pause of what strangers ask alone: all ask the same; how long it lasts */
+void ngx_guildlog_pace_hold(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
+    ngx_msec_t ms);
+ngx_msec_t ngx_guildlog_pace_held(ngx_guildlog_pace_kept_t *kept,
+    ngx_msec_t now);
 ngx_uint_t ngx_guildlog_pace_paused(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 
 /* bad requests within the last ten minutes */

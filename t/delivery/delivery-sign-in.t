@@ -96,4 +96,11 @@ is scalar(grep { $g->get("/servers/$_->[0]/config/logging/pacing",
     token => $_->[1])->json->{channels}[0]{queued} } @servers), 12,
     'all the while there is something to deliver';
 
+$platform->control('faults', [{ call => 'token', action => 'answer',
+    status => 429, body => {}, headers => { 'Retry-After' => 600 } }]);
+is sign_in($ada)->{answer}->status, 503, 'the platform limits sign-ins';
+my $asked = asked('token');
+is sign_in($ada)->{answer}->status, 503, 'the next one is told at once';
+is asked('token'), $asked, '... and the platform is not asked';
+
 done_testing;

@@ -273,6 +273,22 @@ subtest 'what the platform may say' => sub {
         status => 429, body => {}, headers => { 'Retry-After' => 1 } }]);
     is sign_in($ada)->{answer}->status, 302, 'too often is asked again';
 
+    # what strangers ask has one limit for all of them
+
+    my ($browser, $asked) = ({}, asked('token'));
+    my $back = allowed($browser, $ada);
+    $platform->control('faults', [{ call => 'token', action => 'answer',
+        status => 429, body => {}, headers => { 'Retry-After' => 2 } }]);
+    my $first = started($browser, 'GET', $back);
+    wait_for { asked('token') > $asked } 20, 'the limit is told';
+    is sign_in($ada)->{answer}->status, 302, 'another one waits for its end';
+    is $first->response->status, 302, '... as who was told of it';
+    my @at = (map { $_->{at} } grep { $_->{event} eq 'request'
+        && $_->{call} eq 'token' } @{ $platform->control('ledger') })
+        [$asked .. $asked + 1];
+    cmp_ok $at[1] - $at[0], '>=', 1900, '... and nobody asks before it';
+    is asked('token'), $asked + 3, '... or more often';
+
     $platform->control('faults', [{ call => 'guilds', action => 'answer',
         status => 302, body => {}, headers => { Location =>
             "http://127.0.0.1:$platform->{port}/api/v10/users/\@me/guilds" } }]);

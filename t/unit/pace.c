@@ -139,6 +139,13 @@ test_pause(void)
     tap_is(sends(1499), 0, "a shorter one does not end it");
     tap_is(sends(1500), 1, "until it is over");
     tap_is(ngx_guildlog_pace_paused(&pace, 1500), 0, "for everybody");
+
+    ngx_guildlog_pace_hold(&kept, 2000, 500);
+    tap_is(ngx_guildlog_pace_held(&kept, 2100), 400, "strangers make one");
+    tap_is(sends(2100), 1, "of their own");
+    ngx_guildlog_pace_hold(&kept, 2100, 100);
+    tap_is(ngx_guildlog_pace_held(&kept, 2499), 1, "the longer one counts");
+    tap_is(ngx_guildlog_pace_held(&kept, 2500), 0, "until it is over");
 }
 
 
