@@ -342,6 +342,22 @@ void ngx_guildlog_db_group_answered(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_group_busy(ngx_guildlog_db_group_t *group, ngx_int_t n);
 
 
+/* db_result.c: what an SQLSTATE means; again: what may be done about it */
+
+#define NGX_GUILDLOG_DB_RACE    1    /* had no effect: is to be run again */
+#define NGX_GUILDLOG_DB_STALE   2    /* is to be prepared again, if it was */
+#define NGX_GUILDLOG_DB_RETIRE  3    /* the same name may lead elsewhere now */
+
+typedef struct {
+    const char                    *begins;
+    ngx_guildlog_db_fault_e        fault;
+    ngx_uint_t                     again;
+} ngx_guildlog_db_sqlstate_t;
+
+const ngx_guildlog_db_sqlstate_t *ngx_guildlog_db_result_sqlstate(
+    const char *sqlstate);
+
+
 /* db_pool.c: which server is next */
 
 void ngx_guildlog_db_share_init(ngx_guildlog_db_group_t *group);

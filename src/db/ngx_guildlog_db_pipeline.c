@@ -13,9 +13,6 @@
 #define NGX_GUILDLOG_DB_PIPELINE_BIG    (8 * 1024 * 1024)  /* bytes */
 #define NGX_GUILDLOG_DB_PIPELINE_RENEW  1000               /* ms */
 
-/* the server takes no writes; the same name may lead to one that does */
-#define NGX_GUILDLOG_DB_PIPELINE_READ_ONLY  "25006"
-
 
 static int ngx_guildlog_db_pipeline_put(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
@@ -38,13 +35,6 @@ static ngx_int_t ngx_guildlog_db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query, PGresult *res);
 static ngx_int_t ngx_guildlog_db_pipeline_desynced(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
-
-
-/* SQLSTATEs: the prepared form is gone, or out of date */
-
-static const char  *ngx_guildlog_db_pipeline_stale[] = {
-    "26000", "0A000", NULL
-};
 
 
 void
@@ -414,7 +404,8 @@ ngx_guildlog_db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query, PGresult *res)
 {
     uint32_t    *generation;
-    const char  *sqlstate, *severity, **stale;
+    ngx_uint_t   again;
+    const char  *sqlstate, *severity;
 
     sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
     severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
@@ -429,26 +420,24 @@ ngx_guildlog_db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
 
     query->result.res = res;
 
-    if (ngx_strcmp(sqlstate, NGX_GUILDLOG_DB_PIPELINE_READ_ONLY) == 0
+    again = ngx_guildlog_db_result_sqlstate(sqlstate)->again;
+
+    if (again == NGX_GUILDLOG_DB_RETIRE
         && ngx_current_msec - conn->ready_at > NGX_GUILDLOG_DB_PIPELINE_RENEW)
     {
         conn->retiring = 1;
     }
 
-    if (query->prepares || !conn->site->database->prepare) {
-        return NGX_OK;
-    }
+    if (again == NGX_GUILDLOG_DB_STALE && !query->prepares
+        && conn->site->database->prepare)
+    {
+        generation = &conn->prepared[query->stmt->index];
 
-    for (stale = ngx_guildlog_db_pipeline_stale; *stale; stale++) {
-        if (ngx_strcmp(sqlstate, *stale) == 0) {
-            generation = &conn->prepared[query->stmt->index];
-
-            if (*generation == query->generation) {
-                *generation = 0;
-            }
-
-            query->stale = 1;
+        if (*generation == query->generation) {
+            *generation = 0;
         }
+
+        query->stale = 1;
     }
 
     return NGX_OK;

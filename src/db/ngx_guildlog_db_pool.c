@@ -34,7 +34,6 @@ static void db_pool_terminate(ngx_guildlog_db_pool_t *pool);
 static ngx_guildlog_db_query_t *db_query_create(ngx_guildlog_db_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args);
 static ngx_int_t db_query_answered( ngx_guildlog_db_query_t *query);
-static ngx_uint_t db_query_lost_a_race(ngx_guildlog_db_result_t *result);
 static ngx_int_t db_query_orphaned(ngx_guildlog_db_query_t *query,
     ngx_uint_t unsent);
 static void db_query_free(ngx_guildlog_db_query_t *query);
@@ -74,17 +73,6 @@ static const ngx_guildlog_db_conn_events_t  db_pool_events = {
     .answered = db_pool_answered,
     .unblocked = db_pool_unblocked,
     .terminated = db_pool_terminated
-};
-
-
-/*
- * SQLSTATEs of a statement that lost against another one, or whose functions,
- * types or tables were replaced while it ran: it had no effect.
- */
-
-static const char *const  db_query_races[] = {
-    "40001", "40P01", "42703", "42704", "42804", "42809", "42883", "42P01",
-    "XX000", NULL
 };
 
 
@@ -636,9 +624,10 @@ db_query_create(ngx_guildlog_db_pool_t *pool, const ngx_guildlog_stmt_t *stmt,
 static ngx_int_t
 db_query_answered(ngx_guildlog_db_query_t *query)
 {
-    char                      *text;
-    PGresult                  *res;
-    ngx_guildlog_db_result_t  *result;
+    char                              *text;
+    PGresult                          *res;
+    ngx_guildlog_db_result_t          *result;
+    const ngx_guildlog_db_sqlstate_t  *sqlstate;
 
     result = &query->result;
     res = result->res;
@@ -654,13 +643,16 @@ db_query_answered(ngx_guildlog_db_query_t *query)
     ngx_cpystrn((u_char *) result->sqlstate, (u_char *) text,
                 sizeof(result->sqlstate));
 
+    sqlstate = ngx_guildlog_db_result_sqlstate(result->sqlstate);
+    result->fault = sqlstate->fault;
+
     if (query->stale) {
         query->stale = 0;
         query->fresh = 1;
         return NGX_AGAIN;
     }
 
-    if (!query->retried && db_query_lost_a_race(result)) {
+    if (!query->retried && sqlstate->again == NGX_GUILDLOG_DB_RACE) {
         query->retried = 1;
         return NGX_AGAIN;
     }
@@ -669,7 +661,7 @@ db_query_answered(ngx_guildlog_db_query_t *query)
 
     /* only the schema's own messages, class GL, are one line for sure */
 
-    if (text && ngx_strncmp(result->sqlstate, "GL", 2) != 0) {
+    if (text && result->fault != NGX_GUILDLOG_DB_FAULT_SAID) {
         ngx_guildlog_db_result_line((u_char *) text, ngx_strlen(text) + 1,
                                     text);
     }
@@ -692,21 +684,6 @@ db_query_answered(ngx_guildlog_db_query_t *query)
     }
 
     return NGX_OK;
-}
-
-
-static ngx_uint_t
-db_query_lost_a_race(ngx_guildlog_db_result_t *result)
-{
-    const char *const  *sqlstate;
-
-    for (sqlstate = db_query_races; *sqlstate; sqlstate++) {
-        if (ngx_strcmp(result->sqlstate, *sqlstate) == 0) {
-            return 1;
-        }
-    }
-
-    return 0;
 }
 
 
@@ -1064,7 +1041,7 @@ db_queue_finish(ngx_guildlog_db_query_t *query,
 
     if (outcome != NGX_GUILDLOG_DB_ROWS
         && outcome != NGX_GUILDLOG_DB_SHARE_TAKEN
-        && ngx_strncmp(query->result.sqlstate, "GL", 2) != 0)
+        && query->result.fault != NGX_GUILDLOG_DB_FAULT_SAID)
     {
         (void) ngx_atomic_fetch_add(
                    &pool->stats->shared->stmt_errors[query->stmt->index], 1);

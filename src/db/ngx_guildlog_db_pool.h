@@ -81,8 +81,22 @@ typedef enum {
 } ngx_guildlog_db_outcome_e;
 
 
+/* of REFUSED: whose fault it is */
+
+typedef enum {
+    NGX_GUILDLOG_DB_FAULT_ASKED = 0, /* that of what was asked, or of the
+                                        function that was */
+    NGX_GUILDLOG_DB_FAULT_SAID,  /* the function says no, and which status */
+    NGX_GUILDLOG_DB_FAULT_TAKEN, /* its server's log is taken by another one */
+    NGX_GUILDLOG_DB_FAULT_LOST,  /* another transaction was in its way */
+    NGX_GUILDLOG_DB_FAULT_AWAY,  /* nobody's: the database is not as usual */
+    NGX_GUILDLOG_DB_FAULT_SCHEMA /* nobody's: rights or names are not there */
+} ngx_guildlog_db_fault_e;
+
+
 struct ngx_guildlog_db_result_s {
     ngx_guildlog_db_outcome_e      outcome;
+    ngx_guildlog_db_fault_e        fault;
     ngx_uint_t                     rows;
     ngx_uint_t                     columns;
     char                           sqlstate[6];

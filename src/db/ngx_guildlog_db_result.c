@@ -10,6 +10,70 @@
 static void db_result_cleanup(void *data);
 
 
+/* the first that an SQLSTATE begins with counts; what is not here is ASKED */
+
+static const ngx_guildlog_db_sqlstate_t  db_result_sqlstates[] = {
+
+    /* class GL is raised by our functions: the other digits are the status */
+    { "GL",    NGX_GUILDLOG_DB_FAULT_SAID, 0 },
+
+    { "08",    NGX_GUILDLOG_DB_FAULT_AWAY, 0 },     /* connection */
+    { "25006", NGX_GUILDLOG_DB_FAULT_AWAY,          /* takes no writes */
+               NGX_GUILDLOG_DB_RETIRE },
+    { "53",    NGX_GUILDLOG_DB_FAULT_AWAY, 0 },     /* disk full, no memory */
+    { "57P",   NGX_GUILDLOG_DB_FAULT_AWAY, 0 },     /* shutting down */
+    { "58",    NGX_GUILDLOG_DB_FAULT_AWAY, 0 },     /* input, output */
+
+    { "40001", NGX_GUILDLOG_DB_FAULT_LOST,          /* serialization */
+               NGX_GUILDLOG_DB_RACE },
+    { "40P01", NGX_GUILDLOG_DB_FAULT_LOST,          /* deadlock */
+               NGX_GUILDLOG_DB_RACE },
+    { "40",    NGX_GUILDLOG_DB_FAULT_LOST, 0 },
+    { "55006", NGX_GUILDLOG_DB_FAULT_TAKEN, 0 },
+    { "55P03", NGX_GUILDLOG_DB_FAULT_LOST, 0 },     /* a lock not got in time */
+
+    /* functions, types or tables that are replaced while a statement runs */
+    { "42703", NGX_GUILDLOG_DB_FAULT_SCHEMA, NGX_GUILDLOG_DB_RACE },
+    { "42704", NGX_GUILDLOG_DB_FAULT_SCHEMA, NGX_GUILDLOG_DB_RACE },
+    { "42804", NGX_GUILDLOG_DB_FAULT_SCHEMA, NGX_GUILDLOG_DB_RACE },
+    { "42809", NGX_GUILDLOG_DB_FAULT_SCHEMA, NGX_GUILDLOG_DB_RACE },
+    { "42883", NGX_GUILDLOG_DB_FAULT_SCHEMA, NGX_GUILDLOG_DB_RACE },
+    { "42P01", NGX_GUILDLOG_DB_FAULT_SCHEMA, NGX_GUILDLOG_DB_RACE },
+    { "XX000", NGX_GUILDLOG_DB_FAULT_ASKED, NGX_GUILDLOG_DB_RACE },
+
+    /* the prepared form is gone, or out of date */
+    { "26000", NGX_GUILDLOG_DB_FAULT_SCHEMA, NGX_GUILDLOG_DB_STALE },
+    { "0A000", NGX_GUILDLOG_DB_FAULT_ASKED, NGX_GUILDLOG_DB_STALE },
+
+    { "25",    NGX_GUILDLOG_DB_FAULT_SCHEMA, 0 },   /* transactions */
+    { "26",    NGX_GUILDLOG_DB_FAULT_SCHEMA, 0 },
+    { "28",    NGX_GUILDLOG_DB_FAULT_SCHEMA, 0 },   /* roles */
+    { "3D",    NGX_GUILDLOG_DB_FAULT_SCHEMA, 0 },
+    { "3F",    NGX_GUILDLOG_DB_FAULT_SCHEMA, 0 },
+    { "42",    NGX_GUILDLOG_DB_FAULT_SCHEMA, 0 },   /* rights, names */
+    { "55",    NGX_GUILDLOG_DB_FAULT_SCHEMA, 0 },   /* states of objects */
+    { "57",    NGX_GUILDLOG_DB_FAULT_SCHEMA, 0 },   /* operators */
+
+    { "",      NGX_GUILDLOG_DB_FAULT_ASKED, 0 }
+};
+
+
+const ngx_guildlog_db_sqlstate_t *
+ngx_guildlog_db_result_sqlstate(const char *sqlstate)
+{
+    const ngx_guildlog_db_sqlstate_t  *s;
+
+    for (s = db_result_sqlstates;
+         ngx_strncmp(sqlstate, s->begins, ngx_strlen(s->begins)) != 0;
+         s++)
+    {
+        /* void */
+    }
+
+    return s;
+}
+
+
 /* libpq would raise a notice for a row or column that is out of bounds */
 
 ngx_str_t

@@ -214,24 +214,15 @@ static ngx_uint_t
 record_is_apart(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    static const char *const   others[] = {
-        "08", "25", "53", "57", "58", "GL", NULL
-    };
-
-    const char *const  *class;
-
     if (result->outcome == NGX_GUILDLOG_DB_TIMEOUT) {
         return 1;
     }
 
-    if (result->outcome != NGX_GUILDLOG_DB_REFUSED) {
+    if (result->outcome != NGX_GUILDLOG_DB_REFUSED
+        || result->fault == NGX_GUILDLOG_DB_FAULT_SAID
+        || result->fault >= NGX_GUILDLOG_DB_FAULT_AWAY)
+    {
         return 0;
-    }
-
-    for (class = others; *class; class++) {
-        if (ngx_strncmp(result->sqlstate, *class, 2) == 0) {
-            return 0;
-        }
     }
 
     (void) ngx_http_guildlog_response_failed(result, call->route->stmt->name,

@@ -8,12 +8,6 @@
 #include "http/ngx_http_guildlog_response.h"
 
 
-typedef struct {
-    const char                    *class;   /* beginning of an SQLSTATE */
-    ngx_uint_t                     status;
-} response_sqlstate_t;
-
-
 static ngx_int_t response_send_row(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t response_send_revoked(ngx_http_guildlog_call_t *call);
@@ -21,25 +15,6 @@ static ngx_int_t response_send_refusal(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t response_send_failure(ngx_http_request_t *r,
     ngx_uint_t status);
-
-
-/*
- * 503: the cause is outside of the module, and may pass.  429: it is what else
- * the same server asks for at that moment.  What is not listed
- * is a mistake of the module or of the schema: 500, and the error log has it.
- */
-
-static const response_sqlstate_t  response_sqlstates[] = {
-    { "08",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* connection */
-    { "25006", NGX_HTTP_SERVICE_UNAVAILABLE },  /* a standby */
-    { "40",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* deadlock, serialization */
-    { "53",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* disk full, no memory */
-    { "55006", NGX_HTTP_TOO_MANY_REQUESTS },    /* its server's log is taken */
-    { "55P03", NGX_HTTP_SERVICE_UNAVAILABLE },  /* a lock not got in time */
-    { "57P",   NGX_HTTP_SERVICE_UNAVAILABLE },  /* shutting down */
-    { "58",    NGX_HTTP_SERVICE_UNAVAILABLE },  /* input, output */
-    { "",      NGX_HTTP_INTERNAL_SERVER_ERROR }
-};
 
 
 ngx_int_t
@@ -233,7 +208,7 @@ response_send_refusal(ngx_http_guildlog_call_t *call,
 
     r = call->request;
 
-    if (ngx_strncmp(result->sqlstate, "GL", 2) == 0) {
+    if (result->fault == NGX_GUILDLOG_DB_FAULT_SAID) {
         status = ngx_atoi((u_char *) result->sqlstate + 2, 3);
 
         if (status == NGX_HTTP_TOO_MANY_REQUESTS
@@ -260,24 +235,25 @@ ngx_uint_t
 ngx_http_guildlog_response_failed(ngx_guildlog_db_result_t *result,
     const char *name, ngx_log_t *log)
 {
-    const response_sqlstate_t  *s;
-
     if (result->outcome != NGX_GUILDLOG_DB_REFUSED) {
         return 0;
-    }
-
-    for (s = response_sqlstates; /* void */ ; s++) {
-        if (ngx_strncmp(result->sqlstate, s->class, ngx_strlen(s->class))
-            == 0)
-        {
-            break;
-        }
     }
 
     ngx_log_error(NGX_LOG_ERR, log, 0, "\"%s\" failed, SQLSTATE %s: %V",
                   name, result->sqlstate, &result->message);
 
-    return s->status;
+    switch (result->fault) {
+
+    case NGX_GUILDLOG_DB_FAULT_TAKEN:
+        return NGX_HTTP_TOO_MANY_REQUESTS;
+
+    case NGX_GUILDLOG_DB_FAULT_LOST:
+    case NGX_GUILDLOG_DB_FAULT_AWAY:
+        return NGX_HTTP_SERVICE_UNAVAILABLE;
+
+    default:
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
 }
 
 

@@ -12,7 +12,6 @@
 #define DELIVERY_STEP_LATE    3      /* times alone, too long */
 
 
-#define DELIVERY_PARK_CLASS  2       /* of an SQLSTATE, characters */
 #define DELIVERY_PARK_CAUSE  256
 
 
@@ -44,16 +43,6 @@ static void delivery_refused_told(void *data, ngx_guildlog_db_result_t *result);
 static void delivery_refused_again(ngx_guildlog_delivery_t *d);
 static void delivery_refused_take(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
-
-
-/*
- * Classes of SQLSTATEs that have nothing to do with a row: connections,
- * transactions, rights, conflicts, names, resources, locks, operators, disks.
- */
-
-static const char  delivery_park_not[][DELIVERY_PARK_CLASS + 1] = {
-    "08", "25", "26", "28", "3D", "3F", "40", "42", "53", "55", "57", "58"
-};
 
 
 void
@@ -452,27 +441,8 @@ delivery_step_entries(ngx_guildlog_step_t *step,
 ngx_uint_t
 ngx_guildlog_delivery_park_blames(ngx_guildlog_db_result_t *result)
 {
-    ngx_uint_t  i;
-
-    if (result->outcome != NGX_GUILDLOG_DB_REFUSED
-        || ngx_strncmp(result->sqlstate, "GL", DELIVERY_PARK_CLASS) == 0)
-    {
-        return 0;
-    }
-
-    for (i = 0;
-         i < sizeof(delivery_park_not) / sizeof(delivery_park_not[0]);
-         i++)
-    {
-        if (ngx_strncmp(result->sqlstate, delivery_park_not[i],
-                        DELIVERY_PARK_CLASS)
-            == 0)
-        {
-            return 0;
-        }
-    }
-
-    return 1;
+    return result->outcome == NGX_GUILDLOG_DB_REFUSED
+           && result->fault == NGX_GUILDLOG_DB_FAULT_ASKED;
 }
 
 

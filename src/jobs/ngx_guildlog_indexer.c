@@ -153,16 +153,6 @@ static const indexer_state_t  indexer_states[] = {
 };
 
 
-/*
- * Classes of SQLSTATEs that are no server's fault: read only, no resources,
- * stopped, an error of the system.
- */
-
-static const char *const  indexer_excused[] = {
-    "25", "53", "57", "58", NULL
-};
-
-
 /* the columns of search_job */
 
 static const size_t  indexer_job_columns[] = {
@@ -435,9 +425,8 @@ static void
 indexer_refused(ngx_guildlog_indexer_t *indexer,
     ngx_guildlog_db_result_t *result)
 {
-    u_char              buf[NGX_MAX_ERROR_STR / 4], *p;
-    ngx_str_t           cause;
-    const char *const  *class;
+    u_char     buf[NGX_MAX_ERROR_STR / 4], *p;
+    ngx_str_t  cause;
 
     if (result->outcome != NGX_GUILDLOG_DB_REFUSED
         && result->outcome != NGX_GUILDLOG_DB_TIMEOUT)
@@ -455,17 +444,14 @@ indexer_refused(ngx_guildlog_indexer_t *indexer,
     cause.data = buf;
     cause.len = ngx_strlen(buf);
 
-    for (class = indexer_excused; *class; class++) {
-
-        if (result->outcome == NGX_GUILDLOG_DB_REFUSED
-            && ngx_strncmp(result->sqlstate, *class, 2) == 0)
-        {
-            ngx_log_error(NGX_LOG_ERR, indexer->log, 0,
-                          "guildlog database \"%V\": the index of searches "
-                          "has to wait, %V", &indexer->database->name, &cause);
-            indexer_end(indexer, INDEXER_RETRY);
-            return;
-        }
+    if (result->outcome == NGX_GUILDLOG_DB_REFUSED
+        && result->fault > NGX_GUILDLOG_DB_FAULT_SAID)
+    {
+        ngx_log_error(NGX_LOG_ERR, indexer->log, 0,
+                      "guildlog database \"%V\": the index of searches has to "
+                      "wait, %V", &indexer->database->name, &cause);
+        indexer_end(indexer, INDEXER_RETRY);
+        return;
     }
 
     indexer_fail(indexer, &cause);

@@ -209,23 +209,24 @@ is wrong($odd), '', '... exactly';
 }
 
 
-# a disk that is full is no server's fault
+# a disk that is full, a right that is missing and a lock are no server's fault
 
-{
+sql(q(create function fails() returns trigger language plpgsql as $$
+    begin raise exception 'no luck' using errcode = tg_argv[0]; end $$));
+
+for my $state ('53100', '42501', '55P03') {
     my $server = server();
     settled($server);
-    sql(q(create function no_space() returns trigger language plpgsql as $$
-        begin raise exception 'no space' using errcode = '53100'; end $$));
-    sql('create trigger no_space before insert on search_segment
-        for each row execute function no_space()');
+    sql("create trigger fails before insert on search_segment
+        for each row execute function fails('$state')");
     record($server, 1500);
     ok wait_for { $first->error_log
-        =~ /the index of searches has to wait, put: 53100 no space/ },
-        'a disk is full: the index has to wait';
+        =~ /the index of searches has to wait, put: $state no luck/ },
+        "$state: the index has to wait";
     is sql('select count(*) from keeper_parked'), 0, '... no server is left out';
-    sql('drop trigger no_space on search_segment');
+    sql('drop trigger fails on search_segment');
     catches_up($server);
-    is wrong($server), '', '... and when there is room it is made, exactly';
+    is wrong($server), '', '... and afterwards it is made, exactly';
 }
 
 
