@@ -9,6 +9,8 @@
 #define REQUIRED  NGX_GUILDLOG_REQUIRED
 #define NULLABLE  NGX_GUILDLOG_NULLABLE
 
+#define LAST_TYPE  (NGX_GUILDLOG_TYPES - 1)
+
 #define field       static const ngx_guildlog_field_t
 #define last        { .name = ngx_null_string }
 #define name_of(s)  .name = ngx_string(s)
@@ -109,7 +111,7 @@ const ngx_guildlog_field_t  ngx_guildlog_route_bot[] = {
 
 field  route_an_id[] = { id("id", 0, 1), last };
 field  route_a_name[] = { text("id", 0, 1, 64), last };
-field  route_log_id[] = { integer("log_id", 0, 0, 101), last };
+field  route_log_id[] = { integer("log_id", 0, 0, LAST_TYPE), last };
 field  route_ignore_type[] = { integer("ignore_type", 0, 0, 6), last };
 field  route_filter_id[] = { one_of("filter_id", 0, route_filters), last };
 
@@ -126,7 +128,7 @@ field  route_live[] = { integer_or("live", 0, 1, "1"), last };
 
 field  route_button = one_of("", 0, route_buttons);
 field  route_word = text("", 0, 1, 100);
-field  route_log_type = integer("", 0, 0, 101);
+field  route_log_type = integer("", 0, 0, LAST_TYPE);
 field  route_role_id = id("", 0, 1);
 field  route_category = one_of("", 0, route_categories);
 field  route_reason = one_of("", 0, route_reasons);
@@ -233,12 +235,12 @@ field  route_filter[] = {
     boolean("enabled", 0),
     one_of("action", 0, route_actions),
     list("words", 0, 0, 500, &route_word),
-    list("log_types", 0, 0, 102, &route_log_type),
+    list("log_types", 0, 0, NGX_GUILDLOG_TYPES, &route_log_type),
     last
 };
 
 #define ignored_fields                                                        \
-    integer("logType", 0, 0, 101),                                            \
+    integer("logType", 0, 0, LAST_TYPE),                                      \
     integer("count", 0, 1, 100),                                              \
     integer("time", NGX_GUILDLOG_CLAMP, 1, 300),                              \
     last
@@ -256,7 +258,7 @@ field  route_fix[] = {
     id("channelId", 0, 1),
     id("webhookId", 0, 1),
     one_of("category", 0, route_columns),
-    integer("logType", 0, 0, 101),
+    integer("logType", 0, 0, LAST_TYPE),
     integer("ignoreType", 0, 0, 6),
     text("value", 0, 1, 100),
     last

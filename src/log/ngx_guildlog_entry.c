@@ -125,7 +125,7 @@ static const ngx_guildlog_field_t  entry_image[] = {
 
 #define entry_fields                                                          \
     text("event_id", REQUIRED, 1, 64),                                        \
-    integer("type", REQUIRED, 0, 101),                                        \
+    integer("type", REQUIRED, 0, NGX_GUILDLOG_TYPES - 1),                     \
     integer("timestamp", OPTIONAL, 0, MAX_EXACT),                             \
     object("executor", entry_actor),                                          \
     object("target", entry_actor),                                            \
