@@ -112,6 +112,7 @@ select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 -- what is in its own room.
 
 \ir functions/core/type.sql
+\ir functions/core/token.sql
 \ir functions/core/common.sql
 \ir functions/core/session.sql
 \ir functions/core/category.sql
@@ -149,9 +150,10 @@ select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 \ir functions/delivery/refusal.sql
 \ir functions/delivery/lane.sql
 \ir functions/delivery/outcome.sql
+\ir functions/delivery/lease.sql
 \ir functions/delivery/delivery.sql
 \ir functions/delivery/delivery_step.sql
-\ir functions/delivery/lane_tell.sql
+\ir functions/delivery/lane_state.sql
 \ir functions/delivery/delivery_figures.sql
 \ir functions/delivery/pacing.sql
 \ir functions/delivery/undelivered.sql
