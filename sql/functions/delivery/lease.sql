@@ -1,5 +1,5 @@
--- Delivery: the shards that a worker may deliver of, and whether it has the secret
--- for that.
+-- Delivery: the shards whose lanes a worker may deliver, and whether it has the
+-- secret of the webhooks.
 
 call type_make('delivery_shard', $$
     shard  smallint,
