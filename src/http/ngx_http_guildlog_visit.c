@@ -452,7 +452,9 @@ visit_step(ngx_http_guildlog_visit_t *visit, ngx_str_t *text)
 
     rc = json ? visit->answered(visit, json) : NGX_HTTP_SERVICE_UNAVAILABLE;
 
-    if (rc == NGX_HTTP_SERVICE_UNAVAILABLE) {
+    if (rc == NGX_HTTP_SERVICE_UNAVAILABLE
+        && ngx_http_guildlog_visit_ask_tells())
+    {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "the answer to \"%V\" for who signed in is not what was "
                       "asked for", &visit->path);

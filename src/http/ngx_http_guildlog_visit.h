@@ -65,6 +65,10 @@ struct ngx_http_guildlog_visit_s {
 void ngx_http_guildlog_visit_ask(ngx_http_guildlog_visit_t *visit);
 void ngx_http_guildlog_visit_ask_cancel(ngx_http_guildlog_visit_t *visit);
 
+/* 1: a line may be logged: strangers cause as many as they like, and a second
+   has one */
+ngx_uint_t ngx_http_guildlog_visit_ask_tells(void);
+
 
 void ngx_http_guildlog_visit_kept_store(ngx_http_guildlog_visit_t *visit);
 

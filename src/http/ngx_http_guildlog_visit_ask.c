@@ -182,9 +182,11 @@ visit_ask_look(ngx_event_t *ev)
         return;
     }
 
-    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                  "the requests to the platform that this machine may send "
-                  "were used up: \"%V\" was not asked", &visit->path);
+    if (ngx_http_guildlog_visit_ask_tells()) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "the requests to the platform that this machine may send "
+                      "were used up: \"%V\" was not asked", &visit->path);
+    }
 
     visit->told(visit, NGX_HTTP_SERVICE_UNAVAILABLE, NULL);
 }
@@ -350,11 +352,13 @@ visit_ask_judge(ngx_http_guildlog_visit_t *visit,
         return NGX_HTTP_BAD_REQUEST;
     }
 
-    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                  "the platform did not answer \"%V\" for who signed in: "
-                  "status %ui%s%s", &visit->path, response->status,
-                  response->cause ? ", " : "",
-                  response->cause ? response->cause : "");
+    if (ngx_http_guildlog_visit_ask_tells()) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "the platform did not answer \"%V\" for who signed in: "
+                      "status %ui%s%s", &visit->path, response->status,
+                      response->cause ? ", " : "",
+                      response->cause ? response->cause : "");
+    }
 
     /* the person has taken back what guildlog was allowed */
 
@@ -378,4 +382,19 @@ ngx_http_guildlog_visit_ask_cancel(ngx_http_guildlog_visit_t *visit)
     if (visit->exchange) {
         ngx_guildlog_client_cancel(visit->exchange);
     }
+}
+
+
+ngx_uint_t
+ngx_http_guildlog_visit_ask_tells(void)
+{
+    static time_t  told;
+
+    if (told == ngx_time()) {
+        return 0;
+    }
+
+    told = ngx_time();
+
+    return 1;
 }

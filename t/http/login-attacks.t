@@ -289,6 +289,25 @@ subtest 'what the platform may say' => sub {
     cmp_ok $at[1] - $at[0], '>=', 1900, '... and nobody asks before it';
     is asked('token'), $asked + 3, '... or more often';
 
+    # what strangers bring about does not fill the log
+
+    my $log = length $g->error_log;
+    $platform->control('faults', [
+        { call => 'token', action => 'answer', times => 6, status => 500,
+            body => {} },
+        { call => 'user', action => 'answer', times => 6, status => 200,
+            body => {} }]);
+    is_deeply [map { sign_in($ada)->{answer}->status } 1 .. 12], [(503) x 12],
+        'a platform that fails';
+    my %second;
+    $second{$_}++ for substr($g->error_log, $log)
+        =~ /^(\S+ \S+) \[error\].* for who signed in/mg;
+    cmp_ok scalar keys %second, '>', 0, '... is in the log';
+    is_deeply [grep { $_ > 1 } values %second], [],
+        '... by one line a second at most';
+    $platform->control('faults', []);
+
+
     $platform->control('faults', [{ call => 'guilds', action => 'answer',
         status => 302, body => {}, headers => { Location =>
             "http://127.0.0.1:$platform->{port}/api/v10/users/\@me/guilds" } }]);
