@@ -280,7 +280,6 @@ sub delivered {
     for my $id (sort keys %{ $self->{seen} }) {
         my $said = $self->{seen}{$id}{delivery};
         my $applied = $self->{applied}{$id} || [];
-        my $entry = $self->{entry}{$id};
 
         if ($said->{status} eq 'delivered') {
             my $message = $self->{message}{ $said->{messageId} // 0 };
@@ -290,16 +289,27 @@ sub delivered {
         } elsif ($said->{status} eq 'not_delivered') {
             push @there, $id if @$applied;
         }
-        push @other, $id if $entry
-            && (qw(not_delivered unknown delivered))[$entry->{status}]
-                ne $said->{status};
+        push @other, $id if $self->differs($id);
     }
+
+    # a doubt may have been proved between the database and the API
+    $self->read_database if @other;
+    @other = grep { $self->differs($_) } @other;
     $self->none('G2: what is delivered the platform has, as that message',
         map { $self->said($_) } @not_there);
     $self->none('G3: what is not delivered it has not',
         map { $self->said($_) } @there);
     $self->none('the API says what the database has',
         map { $self->said($_) } @other);
+}
+
+
+sub differs {
+    my ($self, $id) = @_;
+
+    my $entry = $self->{entry}{$id} or return 0;
+    return (qw(not_delivered unknown delivered))[$entry->{status}]
+        ne $self->{seen}{$id}{delivery}{status};
 }
 
 
