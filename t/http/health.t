@@ -66,6 +66,9 @@ my $second = Guildlog->new(name => 'second', cluster => $cluster,
 my $other = $second->get('/status/ready', raw_path => 1);
 is $other->status, 503, 'not ready: the second database is away';
 is $other->text, "the database is not available\n", 'and says why';
+my $server = $nginx->server;
+is $second->get("/servers/$server", token => $nginx->token($server))->status,
+    200, 'but it serves who needs the first one';
 
 # the database goes
 
