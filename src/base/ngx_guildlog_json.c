@@ -42,6 +42,7 @@ static void json_value(ngx_guildlog_json_t *w, const void *data, size_t len);
 static u_char json_letter(u_char c);
 static size_t json_escaped(const u_char *p, size_t len);
 static u_char *json_escape(u_char *dst, const u_char *p, size_t len);
+static void json_parse_replace(u_char *p, u_char *last);
 static ngx_int_t json_parse_check(ngx_pool_t *pool, const ngx_str_t *text,
     ngx_str_t *error);
 static void json_parse_explain(ngx_pool_t *pool, const ngx_str_t *text,
@@ -467,6 +468,70 @@ ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
     cln->data = json;
 
     return json;
+}
+
+
+json_t *
+ngx_guildlog_json_parse_answer(ngx_pool_t *pool, const ngx_str_t *text,
+    ngx_str_t *error)
+{
+    json_t     *json;
+    ngx_str_t   copy;
+
+    json = ngx_guildlog_json_parse(pool, text, error);
+
+    if (json || error->len == 0) {
+        return json;
+    }
+
+    copy.len = text->len;
+    copy.data = ngx_pstrdup(pool, (ngx_str_t *) text);
+
+    if (copy.data == NULL) {
+        ngx_str_null(error);
+        return NULL;
+    }
+
+    json_parse_replace(copy.data, copy.data + copy.len);
+
+    return ngx_guildlog_json_parse(pool, &copy, error);
+}
+
+
+static void
+json_parse_replace(u_char *p, u_char *last)
+{
+    ngx_int_t  unit, half;
+
+    while (last - p >= 6) {
+        p = memchr(p, '\\', last - p);
+
+        if (p == NULL || last - p < 6) {
+            return;
+        }
+
+        if (p[1] != 'u') {
+            p += 2;
+            continue;
+        }
+
+        unit = ngx_hextoi(p + 2, 4);
+        half = (last - p >= 12 && p[6] == '\\' && p[7] == 'u')
+               ? ngx_hextoi(p + 8, 4) : NGX_ERROR;
+
+        if (unit >= 0xd800 && unit <= 0xdbff
+            && half >= 0xdc00 && half <= 0xdfff)
+        {
+            p += 12;
+            continue;
+        }
+
+        if (unit == 0 || (unit >= 0xd800 && unit <= 0xdfff)) {
+            ngx_memcpy(p + 2, "fffd", 4);
+        }
+
+        p += 6;
+    }
 }
 
 

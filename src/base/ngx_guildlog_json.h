@@ -33,6 +33,14 @@ json_t *ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
     ngx_str_t *error);
 
 /*
+ * The same for what another server answers, who may say what we cannot hold:
+ * a NUL or half a character in one of its strings is U+FFFD.
+ */
+
+json_t *ngx_guildlog_json_parse_answer(ngx_pool_t *pool, const ngx_str_t *text,
+    ngx_str_t *error);
+
+/*
  * What jansson makes of a text, whatever it is, with these of its flags; NULL
  * with an empty cause->text: no memory.
  */

@@ -448,7 +448,7 @@ visit_step(ngx_http_guildlog_visit_t *visit, ngx_str_t *text)
     ngx_int_t   rc;
     ngx_str_t   error;
 
-    json = ngx_guildlog_json_parse(visit->pool, text, &error);
+    json = ngx_guildlog_json_parse_answer(visit->pool, text, &error);
 
     rc = json ? visit->answered(visit, json) : NGX_HTTP_SERVICE_UNAVAILABLE;
 

@@ -189,6 +189,7 @@ batch_is_separable(const json_error_t *cause)
 
     return code == json_error_numeric_overflow
            || code == json_error_null_character
+           || code == json_error_null_byte_in_key
            || ngx_guildlog_json_parse_is_half(cause);
 }
 

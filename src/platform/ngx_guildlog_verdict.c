@@ -243,7 +243,7 @@ verdict_read(ngx_pool_t *pool, const ngx_guildlog_client_response_t *answer,
 
     verdict_bucket(answer, verdict);
 
-    json = ngx_guildlog_json_parse(pool, &answer->body, &error);
+    json = ngx_guildlog_json_parse_answer(pool, &answer->body, &error);
 
     if (json == NULL && error.len == 0) {
         verdict_unread(answer, call, verdict);

@@ -240,8 +240,16 @@ subtest 'what the platform may say' => sub {
             'who has no name is told by the id';
     }
 
-    for (['a name with a NUL', user => { id => $ada, username => "a\0b" }],
-        ['an id that is a number', user => { id => 7, username => 'x' }],
+    $platform->control('faults', [{ call => 'user', action => 'answer',
+        status => 200, body => { id => $ada, username => "a\0b" } },
+        { call => 'guilds', action => 'answer', status => 200, body =>
+            qq([{"id":"$one","name":"\\u0000\\ud83d","owner":true}]) }]);
+    my $odd = api(sign_in($ada), 'GET', '/me')->json;
+    is $odd->{name}, "a\x{fffd}b", 'a name with a NUL is told without it';
+    is $odd->{servers}[0]{id}, $one, '... and keeps from no server';
+    $platform->control('faults', []);
+
+    for (['an id that is a number', user => { id => 7, username => 'x' }],
         ['servers by number', guilds => [{ id => 7, owner => \1 }]],
         ['no list', guilds => {}],
         ['no JSON', guilds => '<html>'],

@@ -63,6 +63,9 @@ static const case_t  cases[] = {
     { "a NUL", 0, 0, "[{\"event_id\":\"\\u0000\",\"type\":5}," ONE "]", NGX_OK,
       "{null,\"1\"} "
       "[{\"index\":0,\"error\":\"event_id: must not contain NUL\"}]" },
+    { "a NUL in a name", 0, 0, "[{\"a\\u0000\":1}," ONE "]", NGX_OK,
+      "{null,\"1\"} [{\"index\":0,\"error\":"
+      "\"a\\\\u0000: must not contain NUL\"}]" },
     /* the output of JSON.stringify() for a text cut inside an emoji */
     { "half a character", 0, 0,
       "[" ONE ",{\"event_id\":\"\\ud83d\",\"type\":5}," TWO "]", NGX_OK,

@@ -126,6 +126,49 @@ test_raw_nul(void)
 }
 
 
+/* a NUL and half a character; the rest stays as it is */
+
+static void
+test_answer(void)
+{
+    size_t       i;
+    json_t      *json;
+    ngx_str_t    text, error;
+    ngx_pool_t  *pool;
+
+    static const struct {
+        const char  *text;
+        const char  *value;
+    } answers[] = {
+        { "[\"a\\u0000b\"]", "a\xef\xbf\xbd" "b" },
+        { "[\"\\ud83dx\"]", "\xef\xbf\xbd" "x" },
+        { "[\"\\ud83d\\ud83d\\udc69\\udc69\"]",
+          "\xef\xbf\xbd\xf0\x9f\x91\xa9\xef\xbf\xbd" },
+        { "[\"\\u0000\\\\u0000\\n\\u00e9\"]",
+          "\xef\xbf\xbd\\u0000\n\xc3\xa9" },
+        { "[\"\\u0000\\u12\"]", NULL },
+        { "[\"\\u0000\"", NULL }
+    };
+
+    pool = tap_pool();
+
+    for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        text = tap_str(answers[i].text);
+        json = ngx_guildlog_json_parse_answer(pool, &text, &error);
+
+        if (answers[i].value) {
+            text = ngx_guildlog_json_text(json_array_get(json, 0));
+            tap_is_str(&text, answers[i].value, answers[i].text);
+
+        } else {
+            tap_ok(json == NULL && error.len, answers[i].text);
+        }
+    }
+
+    ngx_destroy_pool(pool);
+}
+
+
 /* the text need not end where a NUL stands */
 
 static void
@@ -557,6 +600,7 @@ main(void)
 
     test_cases();
     test_raw_nul();
+    test_answer();
     test_length();
     test_depth();
     test_long_name();

@@ -48,6 +48,8 @@ static const judged_t  judged[] = {
     { "one with a number that is too long", EXECUTE, 200, "",
       "{\"id\":\"12\",\"nonce\":123456789012345678901234567890}",
       is(DOUBT), 0, 0 },
+    { "one with what is no text", EXECUTE, 200, "",
+      "{\"id\":\"12\",\"content\":\"\\u0000\\ud83d\"}", is(DONE), 0, 0 },
     { "no body", EXECUTE, 204, "", "", is(DOUBT), 0, 0 },
     { "an empty object", EXECUTE, 200, "", "{}", is(DOUBT), 0, 0 },
     { "an id that is a number", EXECUTE, 200, "", "{\"id\":12}",
