@@ -5,8 +5,76 @@
  * known.  A renewal begins with the servers.
  */
 
-#include "http/ngx_http_guildlog_visit.h"
+#include "http/ngx_http_guildlog_login.h"
 #include "http/ngx_http_guildlog_response.h"
+#include "shm/ngx_guildlog_quota.h"
+
+
+/* ms: for one answer of the platform, and from one look for a grant to the
+   next */
+#define VISIT_ASK_PLATFORM  5000
+#define VISIT_ASK_GRANT     20
+
+/* ms: after a limit that tells no time, and the longest that is believed */
+#define VISIT_ASK_AFTER     1000
+#define VISIT_ASK_PAUSE     600000
+
+
+/* s for which a renewal that failed is not tried again */
+#define VISIT_KEPT_REST  5
+
+
+/* a step: takes what was asked for, and returns the status with which the visit
+   ends, or NGX_AGAIN */
+
+typedef ngx_int_t (*ngx_http_guildlog_visit_pt)(
+    ngx_http_guildlog_visit_t *visit, json_t *json);
+
+
+struct ngx_http_guildlog_visit_s {
+    NGX_GUILDLOG_EVENT_IDENT;
+
+    ngx_queue_t                    queue;     /* of those under way */
+    ngx_queue_t                    visitors;
+    ngx_pool_t                    *pool;
+    const ngx_http_guildlog_login_conf_t  *login;
+    ngx_guildlog_login_person_t    person;
+
+    /* what the platform is asked */
+    const char                    *method;
+    ngx_str_t                      path;
+    ngx_str_t                      authorization;
+    ngx_str_t                      form;
+
+    ngx_http_guildlog_visit_pt     answered;  /* the step */
+
+    ngx_event_t                    timer;     /* of what is asked */
+    ngx_msec_t                     until;
+    ngx_guildlog_client_exchange_t  *exchange;
+    ngx_guildlog_db_query_t       *query;
+
+    ngx_uint_t                     status;    /* when it has ended */
+    ngx_str_t                      cookie;
+
+    ngx_guildlog_asks_e            asks;
+    ngx_queue_t                    line;      /* of those that wait for a
+                                                 grant */
+    ngx_uint_t                     rank;      /* in it: the requests of this
+                                                 address */
+
+    unsigned                       waits:1;
+    unsigned                       renews:1;
+    unsigned                       ended:1;
+};
+
+
+/* the cookie is behind it */
+
+typedef struct {
+    time_t                         until;
+    ngx_uint_t                     status;
+    size_t                         len;
+} visit_kept_t;
 
 
 static ngx_http_guildlog_visit_t *visit_create(
@@ -16,12 +84,10 @@ static ngx_int_t visit_join(ngx_http_guildlog_visit_t *visit,
 static void visit_leave(void *data);
 static ngx_int_t visit_copy(ngx_pool_t *pool, ngx_str_t *text);
 static ngx_int_t visit_bearer(ngx_http_guildlog_visit_t *visit);
-
 static ngx_int_t visit_token(ngx_http_guildlog_visit_t *visit, json_t *json);
 static ngx_int_t visit_user(ngx_http_guildlog_visit_t *visit, json_t *json);
 static ngx_int_t visit_servers(ngx_http_guildlog_visit_t *visit, json_t *json);
 static ngx_int_t visit_known(ngx_http_guildlog_visit_t *visit, json_t *json);
-
 static void visit_ask(ngx_http_guildlog_visit_t *visit, const char *path,
     ngx_http_guildlog_visit_pt answered);
 static void visit_told(ngx_http_guildlog_visit_t *visit, ngx_uint_t status,
@@ -32,14 +98,42 @@ static ngx_int_t visit_submit(ngx_http_guildlog_visit_t *visit,
 static void visit_result(void *data, ngx_guildlog_db_result_t *result);
 static ngx_int_t visit_end_session(ngx_http_guildlog_visit_t *visit);
 static void visit_session_ended(void *data, ngx_guildlog_db_result_t *result);
-
 static void visit_step(ngx_http_guildlog_visit_t *visit, ngx_str_t *text);
 static void visit_end(ngx_http_guildlog_visit_t *visit, ngx_uint_t status);
 static void visit_destroy(ngx_http_guildlog_visit_t *visit);
+static void visit_ask_begin(ngx_http_guildlog_visit_t *visit);
+static ngx_msec_t visit_ask_held(ngx_http_guildlog_visit_t *visit);
+static ngx_uint_t visit_ask_put_off(ngx_http_guildlog_visit_t *visit,
+    ngx_msec_t after);
+static void visit_ask_line_up(ngx_http_guildlog_visit_t *visit);
+static void visit_ask_look(ngx_event_t *ev);
+static void visit_ask_leave(ngx_http_guildlog_visit_t *visit);
+static void visit_ask_give_up(ngx_http_guildlog_visit_t *visit);
+static void visit_ask_send(ngx_http_guildlog_visit_t *visit);
+static void visit_ask_fail(ngx_http_guildlog_visit_t *visit);
+static void visit_ask_unsent(ngx_event_t *ev);
+static void visit_ask_answered(void *data,
+    ngx_guildlog_client_response_t *response);
+static void visit_ask_again(ngx_event_t *ev);
+static ngx_msec_t visit_ask_after(ngx_guildlog_client_response_t *response);
+static void visit_ask_pace(ngx_guildlog_client_response_t *response,
+    ngx_msec_t after);
+static ngx_uint_t visit_ask_judge(ngx_http_guildlog_visit_t *visit,
+    ngx_guildlog_client_response_t *response);
+static void visit_ask_cancel(ngx_http_guildlog_visit_t *visit);
+static ngx_uint_t visit_ask_tells(void);
+static void visit_kept_store(ngx_http_guildlog_visit_t *visit);
 
 
 /* those of this worker that are under way */
 static ngx_queue_t  visit_all = { &visit_all, &visit_all };
+
+
+/* persons and strangers of this worker that wait for a grant */
+static ngx_queue_t  visit_ask_lines[] = {
+    { &visit_ask_lines[0], &visit_ask_lines[0] },
+    { &visit_ask_lines[1], &visit_ask_lines[1] }
+};
 
 
 ngx_int_t
@@ -150,7 +244,6 @@ visit_create(const ngx_http_guildlog_login_conf_t *login)
     visit->fd = (ngx_socket_t) -1;
     visit->pool = pool;
     visit->login = login;
-    visit->told = visit_told;
 
     ngx_queue_init(&visit->visitors);
     ngx_queue_insert_tail(&visit_all, &visit->queue);
@@ -347,9 +440,20 @@ visit_ask(ngx_http_guildlog_visit_t *visit, const char *path,
     visit->path.len = ngx_strlen(path);
     visit->answered = answered;
 
-    ngx_http_guildlog_visit_ask(visit);
+    visit->until = ngx_current_msec + VISIT_ASK_PLATFORM;
+
+    visit->timer.data = visit;
+    visit->timer.log = ngx_cycle->log;
+
+    visit_ask_begin(visit);
 }
 
+
+/*
+ * What came of a question, from the event loop.  200: the body answers it;
+ * 400: the platform does not know the code; 401: the person has taken back
+ * what guildlog was allowed; 503: there is no such answer.
+ */
 
 static void
 visit_told(ngx_http_guildlog_visit_t *visit, ngx_uint_t status,
@@ -453,7 +557,7 @@ visit_step(ngx_http_guildlog_visit_t *visit, ngx_str_t *text)
     rc = json ? visit->answered(visit, json) : NGX_HTTP_SERVICE_UNAVAILABLE;
 
     if (rc == NGX_HTTP_SERVICE_UNAVAILABLE
-        && ngx_http_guildlog_visit_ask_tells())
+        && visit_ask_tells())
     {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "the answer to \"%V\" for who signed in is not what was "
@@ -476,7 +580,7 @@ visit_end(ngx_http_guildlog_visit_t *visit, ngx_uint_t status)
     visit->ended = 1;
 
     if (visit->renews) {
-        ngx_http_guildlog_visit_kept_store(visit);
+        visit_kept_store(visit);
     }
 
     /* who comes from now on joins no more */
@@ -513,7 +617,7 @@ ngx_http_guildlog_visit_expire(void)
 static void
 visit_destroy(ngx_http_guildlog_visit_t *visit)
 {
-    ngx_http_guildlog_visit_ask_cancel(visit);
+    visit_ask_cancel(visit);
 
     if (visit->query) {
         ngx_guildlog_db_pool_detach(visit->query);
@@ -521,4 +625,425 @@ visit_destroy(ngx_http_guildlog_visit_t *visit)
 
     ngx_queue_remove(&visit->queue);
     ngx_destroy_pool(visit->pool);
+}
+
+
+/*
+ * What a visit asks the platform: it waits for a grant, sends the question, and
+ * judges whether the answer is one.
+ */
+
+/*
+ * If this nginx delivers, what is asked counts in what its address may send:
+ * the worker that delivers grants it.
+ */
+
+static void
+visit_ask_begin(ngx_http_guildlog_visit_t *visit)
+{
+    ngx_msec_t  after;
+
+    after = visit_ask_held(visit);
+
+    if (after) {
+        if (!visit_ask_put_off(visit, after)) {
+            visit_ask_fail(visit);
+        }
+
+        return;
+    }
+
+    if (!visit->login->delivers) {
+        visit_ask_send(visit);
+        return;
+    }
+
+    visit_ask_line_up(visit);
+
+    ngx_guildlog_quota_want(&ngx_http_guildlog_worker.stats, visit->asks);
+
+    visit->timer.handler = visit_ask_look;
+    ngx_add_timer(&visit->timer, VISIT_ASK_GRANT);
+}
+
+
+/*
+ * ms: a limit of what strangers ask is one for all of them, and each more
+ * question until it ends would be one more bad request of this address.
+ */
+
+static ngx_msec_t
+visit_ask_held(ngx_http_guildlog_visit_t *visit)
+{
+    return visit->asks == NGX_GUILDLOG_ASKS_STRANGER
+           ? ngx_guildlog_pace_held(
+                         &ngx_http_guildlog_worker.stats.shared->pace,
+                         ngx_current_msec)
+           : 0;
+}
+
+
+/* 0: it would come too late */
+
+static ngx_uint_t
+visit_ask_put_off(ngx_http_guildlog_visit_t *visit, ngx_msec_t after)
+{
+    if ((ngx_msec_int_t) (visit->until - ngx_current_msec - after) <= 0) {
+        return 0;
+    }
+
+    visit->timer.handler = visit_ask_again;
+    ngx_add_timer(&visit->timer, after);
+
+    return 1;
+}
+
+
+/*
+ * Of strangers those come first whose address has asked least in this minute,
+ * so that who comes again and again holds up nobody else.
+ */
+
+static void
+visit_ask_line_up(ngx_http_guildlog_visit_t *visit)
+{
+    ngx_queue_t                *q, *line;
+    ngx_http_guildlog_visit_t  *other;
+
+    line = &visit_ask_lines[visit->asks];
+
+    for (q = ngx_queue_last(line); q != line; q = ngx_queue_prev(q)) {
+        other = ngx_queue_data(q, ngx_http_guildlog_visit_t, line);
+
+        if (other->rank <= visit->rank) {
+            break;
+        }
+    }
+
+    ngx_queue_insert_after(q, &visit->line);
+    visit->waits = 1;
+}
+
+
+/* a grant is the next one's, whoever finds it */
+
+static void
+visit_ask_look(ngx_event_t *ev)
+{
+    ngx_http_guildlog_visit_t *visit = ev->data;
+
+    ngx_http_guildlog_visit_t  *next;
+
+    if (visit_ask_held(visit)) {
+        visit_ask_give_up(visit);
+        visit_ask_begin(visit);
+        return;
+    }
+
+    if (ngx_guildlog_quota_take(&ngx_http_guildlog_worker.stats, visit->asks)) {
+        next = ngx_queue_data(ngx_queue_head(&visit_ask_lines[visit->asks]),
+                              ngx_http_guildlog_visit_t, line);
+
+        visit_ask_leave(next);
+        visit_ask_send(next);
+
+        if (next == visit) {
+            return;
+        }
+    }
+
+    if ((ngx_msec_int_t) (visit->until - ngx_current_msec) > 0) {
+        ngx_add_timer(&visit->timer, VISIT_ASK_GRANT);
+        return;
+    }
+
+    if (visit_ask_tells()) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "the requests to the platform that this machine may send "
+                      "were used up: \"%V\" was not asked", &visit->path);
+    }
+
+    visit_told(visit, NGX_HTTP_SERVICE_UNAVAILABLE, NULL);
+}
+
+
+static void
+visit_ask_leave(ngx_http_guildlog_visit_t *visit)
+{
+    ngx_queue_remove(&visit->line);
+    visit->waits = 0;
+
+    ngx_guildlog_event_stop(&visit->timer);
+}
+
+
+static void
+visit_ask_give_up(ngx_http_guildlog_visit_t *visit)
+{
+    visit_ask_leave(visit);
+    ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats, visit->asks);
+}
+
+
+static void
+visit_ask_send(ngx_http_guildlog_visit_t *visit)
+{
+    static const ngx_str_t  type =
+        ngx_string("application/x-www-form-urlencoded");
+
+    visit->exchange = ngx_guildlog_client_send(ngx_http_guildlog_worker.client,
+                          visit->method, &visit->path, &visit->authorization,
+                          &type, &visit->form, VISIT_ASK_PLATFORM,
+                          visit_ask_answered, visit);
+
+    if (visit->exchange == NULL) {
+        visit_ask_fail(visit);
+    }
+}
+
+
+/* visit_told() is called from the event loop only */
+
+static void
+visit_ask_fail(ngx_http_guildlog_visit_t *visit)
+{
+    visit->timer.handler = visit_ask_unsent;
+    ngx_add_timer(&visit->timer, 0);
+}
+
+
+static void
+visit_ask_unsent(ngx_event_t *ev)
+{
+    ngx_http_guildlog_visit_t *visit = ev->data;
+
+    visit_told(visit, NGX_HTTP_SERVICE_UNAVAILABLE, NULL);
+}
+
+
+/*
+ * Each worker, and each machine, asks for itself: the platform may find that
+ * too often for one person, and says when to come again.
+ */
+
+static void
+visit_ask_answered(void *data, ngx_guildlog_client_response_t *response)
+{
+    ngx_http_guildlog_visit_t *visit = data;
+
+    ngx_msec_t  after;
+
+    visit->exchange = NULL;
+
+    after = visit_ask_after(response);
+
+    visit_ask_pace(response, after);
+
+    if (after && visit->asks == NGX_GUILDLOG_ASKS_STRANGER) {
+        ngx_guildlog_pace_hold(&ngx_http_guildlog_worker.stats.shared->pace,
+                               ngx_current_msec, after);
+    }
+
+    if (after && visit_ask_put_off(visit, after)) {
+        return;
+    }
+
+    visit_told(visit, visit_ask_judge(visit, response), &response->body);
+}
+
+
+static void
+visit_ask_again(ngx_event_t *ev)
+{
+    visit_ask_begin(ev->data);
+}
+
+
+/* ms until the platform may be asked again; 0: it did not limit this */
+
+static ngx_msec_t
+visit_ask_after(ngx_guildlog_client_response_t *response)
+{
+    ngx_int_t         ms;
+    const ngx_str_t  *value;
+
+    if (response->status != NGX_HTTP_TOO_MANY_REQUESTS) {
+        return 0;
+    }
+
+    value = ngx_guildlog_client_response_header(response, "retry-after");
+    ms = value ? ngx_atofp(value->data, value->len, 3) : NGX_ERROR;
+
+    return ms > 0 ? ngx_min((ngx_msec_t) ms, VISIT_ASK_PAUSE)
+                  : VISIT_ASK_AFTER;
+}
+
+
+/*
+ * What delivery has to know of it: it sends from the same address.  No other
+ * refusal makes it pause: whoever signs in could cause one.
+ */
+
+static void
+visit_ask_pace(ngx_guildlog_client_response_t *response, ngx_msec_t after)
+{
+    if (ngx_guildlog_client_response_header(response, "x-ratelimit-global")
+        == NULL)
+    {
+        after = 0;
+    }
+
+    ngx_guildlog_pace_told(&ngx_http_guildlog_worker.stats.shared->pace,
+                  ngx_current_msec,
+                  response->outcome != NGX_GUILDLOG_CLIENT_ANSWERED
+                  || response->status >= NGX_HTTP_INTERNAL_SERVER_ERROR,
+                  response->status == NGX_HTTP_UNAUTHORIZED
+                  || response->status == NGX_HTTP_FORBIDDEN
+                  || response->status == NGX_HTTP_TOO_MANY_REQUESTS,
+                  after);
+}
+
+
+/* the status that visit_told() takes */
+
+static ngx_uint_t
+visit_ask_judge(ngx_http_guildlog_visit_t *visit,
+    ngx_guildlog_client_response_t *response)
+{
+    u_char  *end;
+
+    if (response->outcome == NGX_GUILDLOG_CLIENT_ANSWERED
+        && response->status == NGX_HTTP_OK && !response->cut)
+    {
+        return NGX_HTTP_OK;
+    }
+
+    end = response->body.data + response->body.len;
+
+    if (visit->form.len && response->status == NGX_HTTP_BAD_REQUEST
+        && ngx_strlcasestrn(response->body.data, end,
+                            (u_char *) "invalid_grant", 13 - 1))
+    {
+        return NGX_HTTP_BAD_REQUEST;
+    }
+
+    if (visit_ask_tells()) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "the platform did not answer \"%V\" for who signed in: "
+                      "status %ui%s%s", &visit->path, response->status,
+                      response->cause ? ", " : "",
+                      response->cause ? response->cause : "");
+    }
+
+    /* the person has taken back what guildlog was allowed */
+
+    if (visit->renews && response->status == NGX_HTTP_UNAUTHORIZED) {
+        return NGX_HTTP_UNAUTHORIZED;
+    }
+
+    return NGX_HTTP_SERVICE_UNAVAILABLE;
+}
+
+
+static void
+visit_ask_cancel(ngx_http_guildlog_visit_t *visit)
+{
+    if (visit->waits) {
+        visit_ask_give_up(visit);
+    }
+
+    ngx_guildlog_event_stop(&visit->timer);
+
+    if (visit->exchange) {
+        ngx_guildlog_client_cancel(visit->exchange);
+    }
+}
+
+
+/* 1: a line may be logged: strangers cause as many as they like, and a second
+   has one */
+
+static ngx_uint_t
+visit_ask_tells(void)
+{
+    static time_t  told;
+
+    if (told == ngx_time()) {
+        return 0;
+    }
+
+    told = ngx_time();
+
+    return 1;
+}
+
+
+/*
+ * What came of renewals, not long ago: in the worker's cache.
+ */
+
+/*
+ * A browser sends several requests with the same old cookie, and a script may
+ * never take the new one: the platform is not asked for each of them.  What
+ * failed counts for all sessions of a person.
+ */
+
+static void
+visit_kept_store(ngx_http_guildlog_visit_t *visit)
+{
+    time_t         until;
+    ngx_str_t     *key;
+    visit_kept_t  *kept;
+
+    key = &visit->person.session;
+    until = ngx_time() + NGX_GUILDLOG_LOGIN_FRESH;
+
+    if (visit->status == NGX_HTTP_OK) {
+        until = visit->person.asked + NGX_GUILDLOG_LOGIN_FRESH;
+
+    } else if (visit->status != NGX_HTTP_UNAUTHORIZED) {
+        key = &visit->person.user;
+        until = ngx_time() + VISIT_KEPT_REST;
+    }
+
+    kept = ngx_guildlog_cache_store(ngx_http_guildlog_worker.visits, key,
+                                    sizeof(visit_kept_t) + visit->cookie.len,
+                                    0);
+    if (kept == NULL) {
+        return;
+    }
+
+    kept->until = until;
+    kept->status = visit->status;
+    kept->len = visit->cookie.len;
+
+    if (kept->len) {
+        ngx_memcpy(kept + 1, visit->cookie.data, kept->len);
+    }
+}
+
+
+ngx_uint_t
+ngx_http_guildlog_visit_kept(const ngx_guildlog_login_person_t *person,
+    ngx_str_t *cookie)
+{
+    ngx_str_t      key;
+    visit_kept_t  *kept;
+
+    key = person->session;
+    kept = ngx_guildlog_cache_find(ngx_http_guildlog_worker.visits, &key);
+
+    if (kept == NULL || kept->until <= ngx_time()) {
+        key = person->user;
+        kept = ngx_guildlog_cache_find(ngx_http_guildlog_worker.visits, &key);
+    }
+
+    if (kept == NULL || kept->until <= ngx_time()) {
+        return 0;
+    }
+
+    cookie->data = (u_char *) (kept + 1);
+    cookie->len = kept->len;
+
+    return kept->status;
 }
