@@ -1,8 +1,8 @@
 
 /*
  * An exchange over HTTP/1.1 gets a connection, sends its request and reads the
- * answer.  It ends in done(), in expired(), or in lost() with its connection;
- * then it may try another one.
+ * answer.  It ends with its answer, in expired(), or in lost() with its
+ * connection; then it may try another one.
  */
 
 #include <ngx_event_connect.h>
@@ -113,16 +113,12 @@ static ngx_buf_t *client_request(ngx_guildlog_client_exchange_t *x,
 static void client_begin(ngx_event_t *ev);
 static void client_transmit(ngx_guildlog_client_exchange_t *x);
 static void client_write(ngx_event_t *wev);
-static void client_spare(ngx_guildlog_client_exchange_t *x);
 static void client_read(ngx_event_t *rev);
-static void client_done(ngx_guildlog_client_exchange_t *x);
 static ngx_msec_t client_patience(ngx_guildlog_client_exchange_t *x);
 static void client_lost(ngx_guildlog_client_exchange_t *x, const char *cause);
 static void client_expired(ngx_event_t *ev);
 static void client_end(ngx_guildlog_client_exchange_t *x, const char *cause);
 static void client_release(ngx_guildlog_client_exchange_t *x);
-static ngx_guildlog_client_conn_t *client_conn_take(
-    ngx_guildlog_client_t *client);
 static void client_conn_find(ngx_guildlog_client_exchange_t *x);
 static void client_conn_resolved(ngx_resolver_ctx_t *ctx);
 static ngx_int_t client_conn_addrs(ngx_guildlog_client_exchange_t *x,
@@ -130,14 +126,11 @@ static ngx_int_t client_conn_addrs(ngx_guildlog_client_exchange_t *x,
 static void client_conn_configured(ngx_guildlog_client_exchange_t *x,
     const char *cause);
 static void client_conn_choose(ngx_guildlog_client_exchange_t *x);
-static ngx_int_t client_conn_next( ngx_guildlog_client_exchange_t *x);
 static void client_conn_connect(ngx_guildlog_client_exchange_t *x);
 static ngx_guildlog_client_conn_t *client_conn_create(
     ngx_guildlog_client_t *client, ngx_addr_t *addr);
 static void client_conn_connected(ngx_event_t *wev);
 static void client_conn_secure(ngx_guildlog_client_exchange_t *x);
-static ngx_int_t client_conn_expect(ngx_connection_t *c,
-    const ngx_guildlog_client_url_t *url);
 static void client_conn_secured(ngx_connection_t *c);
 static void client_conn_reached(ngx_guildlog_client_exchange_t *x);
 static void client_conn_unreached(ngx_guildlog_client_exchange_t *x,
@@ -344,24 +337,53 @@ client_request(ngx_guildlog_client_exchange_t *x, const char *method,
 }
 
 
+/*
+ * What can be read from an idle connection is its end, or bytes that nobody
+ * asked for: such a connection is closed.
+ */
+
 static void
 client_begin(ngx_event_t *ev)
 {
     ngx_guildlog_client_exchange_t *x = ev->data;
 
+    u_char                       byte;
+    ngx_queue_t                 *q;
+    ngx_connection_t            *c;
+    ngx_guildlog_client_t       *client;
+    ngx_guildlog_client_conn_t  *conn;
+
     ngx_log_debug0(NGX_LOG_DEBUG_EVENT, ev->log, 0, "guildlog exchange begins");
 
-    x->conn = client_conn_take(x->client);
+    client = x->client;
 
-    if (x->conn == NULL) {
-        client_conn_find(x);
-        return;
+    while (!ngx_queue_empty(&client->idle)) {
+
+        q = ngx_queue_head(&client->idle);
+        conn = ngx_queue_data(q, ngx_guildlog_client_conn_t, queue);
+        c = conn->connection;
+
+        if (recv(c->fd, &byte, 1, MSG_PEEK) == -1
+            && ngx_socket_errno == NGX_EAGAIN)
+        {
+            ngx_queue_remove(&conn->queue);
+            client->nidle--;
+
+            c->idle = 0;
+            ngx_del_timer(c->read);
+
+            x->conn = conn;
+            conn->exchange = x;
+            x->reused = 1;
+
+            client_transmit(x);
+            return;
+        }
+
+        client_conn_close(conn);
     }
 
-    x->conn->exchange = x;
-    x->reused = 1;
-
-    client_transmit(x);
+    client_conn_find(x);
 }
 
 
@@ -429,10 +451,14 @@ client_write(ngx_event_t *wev)
 
     if (x->bounded && (ngx_msec_int_t) (x->begin_by - ngx_current_msec) < 0) {
 
-        if (!x->written) {
-            client_spare(x);
+        if (x->written) {
+            return;
         }
 
+        /* it is too late for this request; its connection serves the next */
+
+        client_conn_keep(conn, CLIENT_IDLE);
+        client_end(x, "no connection in time");
         return;
     }
 
@@ -472,24 +498,6 @@ client_write(ngx_event_t *wev)
     if (ngx_handle_write_event(wev, 0) != NGX_OK) {
         client_lost(x, "the socket cannot be watched");
     }
-}
-
-
-/* it is too late for this request; the connection serves the next one */
-
-static void
-client_spare(ngx_guildlog_client_exchange_t *x)
-{
-    ngx_guildlog_client_conn_t  *conn;
-
-    conn = x->conn;
-
-    x->conn = NULL;
-    conn->exchange = NULL;
-    conn->clean = 1;
-
-    client_conn_keep(conn, CLIENT_IDLE);
-    client_end(x, "no connection in time");
 }
 
 
@@ -543,7 +551,15 @@ client_read(ngx_event_t *rev)
         rc = ngx_guildlog_client_response_feed(&x->reader, buf, n);
 
         if (rc == NGX_OK) {
-            client_done(x);
+
+            if (x->reader.keepalive
+                && x->reader.pos == x->reader.last
+                && x->request->pos == x->request->last)
+            {
+                client_conn_keep(conn, client_patience(x));
+            }
+
+            client_end(x, NULL);
             return;
         }
 
@@ -554,27 +570,6 @@ client_read(ngx_event_t *rev)
     }
 
     ngx_post_event(rev, &ngx_posted_next_events);
-}
-
-
-static void
-client_done(ngx_guildlog_client_exchange_t *x)
-{
-    ngx_guildlog_client_conn_t  *conn;
-
-    conn = x->conn;
-
-    if (x->reader.keepalive
-        && x->reader.pos == x->reader.last
-        && x->request->pos == x->request->last)
-    {
-        x->conn = NULL;
-        conn->exchange = NULL;
-        conn->clean = 1;
-        client_conn_keep(conn, client_patience(x));
-    }
-
-    client_end(x, NULL);
 }
 
 
@@ -629,7 +624,9 @@ client_lost(ngx_guildlog_client_exchange_t *x, const char *cause)
             return;
         }
 
-    } else if (!x->written && client_conn_next(x) == NGX_OK) {
+    } else if (!x->written && x->tried + 1 < x->naddrs) {
+        x->tried++;
+        client_conn_connect(x);
         return;
     }
 
@@ -714,52 +711,10 @@ client_release(ngx_guildlog_client_exchange_t *x)
 
 
 /*
- * A connection for an exchange: an idle one, or a new one.  A new one finds
- * the server's address, connects, and does the TLS handshake, which fails
- * unless the certificate is good.
+ * A new connection: it finds the server's address, connects, and does the TLS
+ * handshake, which fails unless the certificate is good.  Then the request
+ * goes, or the exchange ends.
  */
-
-/* an idle one that still works, or NULL */
-
-/*
- * What can be read from an idle connection is its end, or bytes that nobody
- * asked for: such a connection is closed.
- */
-
-static ngx_guildlog_client_conn_t *
-client_conn_take(ngx_guildlog_client_t *client)
-{
-    u_char                       byte;
-    ngx_queue_t                 *q;
-    ngx_connection_t            *c;
-    ngx_guildlog_client_conn_t  *conn;
-
-    while (!ngx_queue_empty(&client->idle)) {
-
-        q = ngx_queue_head(&client->idle);
-        conn = ngx_queue_data(q, ngx_guildlog_client_conn_t, queue);
-        c = conn->connection;
-
-        if (recv(c->fd, &byte, 1, MSG_PEEK) == -1
-            && ngx_socket_errno == NGX_EAGAIN)
-        {
-            ngx_queue_remove(&conn->queue);
-            client->nidle--;
-
-            c->idle = 0;
-            ngx_del_timer(c->read);
-
-            return conn;
-        }
-
-        client_conn_close(conn);
-    }
-
-    return NULL;
-}
-
-
-/* finds the server and connects; then the request goes, or the exchange ends */
 
 static void
 client_conn_find(ngx_guildlog_client_exchange_t *x)
@@ -914,22 +869,6 @@ client_conn_choose(ngx_guildlog_client_exchange_t *x)
     }
 
     client_conn_connect(x);
-}
-
-
-/* connects to the next of its addresses; NGX_DECLINED: there is none */
-
-static ngx_int_t
-client_conn_next(ngx_guildlog_client_exchange_t *x)
-{
-    if (x->tried + 1 >= x->naddrs) {
-        return NGX_DECLINED;
-    }
-
-    x->tried++;
-    client_conn_connect(x);
-
-    return NGX_OK;
 }
 
 
@@ -1095,7 +1034,10 @@ client_conn_connected(ngx_event_t *wev)
 static void
 client_conn_secure(ngx_guildlog_client_exchange_t *x)
 {
+    int                               rc;
+    char                             *host;
     ngx_connection_t                 *c;
+    X509_VERIFY_PARAM                *param;
     const ngx_guildlog_client_url_t  *url;
 
     c = x->conn->connection;
@@ -1103,32 +1045,12 @@ client_conn_secure(ngx_guildlog_client_exchange_t *x)
 
     x->conn->log.action = "in a TLS handshake";
 
-    if (ngx_ssl_create_connection(url->tls, c, NGX_SSL_CLIENT) != NGX_OK
-        || client_conn_expect(c, url) != NGX_OK)
-    {
+    if (ngx_ssl_create_connection(url->tls, c, NGX_SSL_CLIENT) != NGX_OK) {
         client_lost(x, "TLS could not be set up");
         return;
     }
 
-    c->ssl->handler = client_conn_secured;
-    ngx_add_timer(c->write, CLIENT_CONN_HANDSHAKE);
-
-    if (ngx_ssl_handshake(c) == NGX_AGAIN) {
-        return;
-    }
-
-    client_conn_secured(c);
-}
-
-
-/* the name or address that the certificate must have */
-
-static ngx_int_t
-client_conn_expect(ngx_connection_t *c, const ngx_guildlog_client_url_t *url)
-{
-    int                 rc;
-    char               *host;
-    X509_VERIFY_PARAM  *param;
+    /* the name or address that the certificate must have */
 
     host = (char *) url->host.data;
     param = SSL_get0_param(c->ssl->connection);
@@ -1147,10 +1069,18 @@ client_conn_expect(ngx_connection_t *c, const ngx_guildlog_client_url_t *url)
     if (rc == 0) {
         ngx_ssl_error(NGX_LOG_ERR, c->log, 0,
                       "the name to verify could not be set");
-        return NGX_ERROR;
+        client_lost(x, "TLS could not be set up");
+        return;
     }
 
-    return NGX_OK;
+    c->ssl->handler = client_conn_secured;
+    ngx_add_timer(c->write, CLIENT_CONN_HANDSHAKE);
+
+    if (ngx_ssl_handshake(c) == NGX_AGAIN) {
+        return;
+    }
+
+    client_conn_secured(c);
 }
 
 
@@ -1233,7 +1163,10 @@ client_conn_unreached(ngx_guildlog_client_exchange_t *x, ngx_err_t err,
 }
 
 
-/* idle_ms: how long it may stay idle; it may be closed at once */
+/*
+ * Its exchange needs it no longer.  idle_ms: how long it may stay idle; it may
+ * be closed at once.
+ */
 
 static void
 client_conn_keep(ngx_guildlog_client_conn_t *conn, ngx_msec_t idle_ms)
@@ -1244,6 +1177,10 @@ client_conn_keep(ngx_guildlog_client_conn_t *conn, ngx_msec_t idle_ms)
 
     c = conn->connection;
     client = conn->client;
+
+    conn->exchange->conn = NULL;
+    conn->exchange = NULL;
+    conn->clean = 1;
 
     if (ngx_exiting || ngx_terminate
         || client->keepalive == 0

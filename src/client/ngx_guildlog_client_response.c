@@ -21,8 +21,6 @@ static ngx_int_t client_response_status(ngx_guildlog_client_reader_t *reader);
 static ngx_int_t client_response_field(ngx_guildlog_client_reader_t *reader);
 static ngx_int_t client_response_keyval(ngx_guildlog_client_reader_t *reader,
     ngx_keyval_t *header);
-static ngx_int_t client_response_known(ngx_guildlog_client_reader_t *reader,
-    ngx_keyval_t *header);
 static ngx_int_t client_response_length(ngx_guildlog_client_reader_t *reader,
     ngx_str_t *value);
 static ngx_int_t client_response_coding(ngx_guildlog_client_reader_t *reader,
@@ -40,8 +38,6 @@ static ngx_int_t client_response_trailer(ngx_guildlog_client_reader_t *reader);
 static ngx_int_t client_response_line(ngx_guildlog_client_reader_t *reader,
     ngx_str_t *line);
 static ngx_int_t client_response_append(ngx_guildlog_client_reader_t *reader);
-static ngx_int_t client_response_room(ngx_guildlog_client_reader_t *reader,
-    size_t n);
 static ngx_int_t client_response_error(ngx_guildlog_client_reader_t *reader,
     const char *cause);
 
@@ -165,6 +161,7 @@ client_response_field(ngx_guildlog_client_reader_t *reader)
 {
     ngx_int_t      rc;
     ngx_str_t      line;
+    ngx_uint_t     i;
     ngx_keyval_t  *header, keyval;
 
     rc = client_response_line(reader, &line);
@@ -194,7 +191,15 @@ client_response_field(ngx_guildlog_client_reader_t *reader)
 
     *header = keyval;
 
-    return client_response_known(reader, header);
+    for (i = 0; client_response_headers[i].name.len; i++) {
+        if (ngx_strcmp(header->key.data, client_response_headers[i].name.data)
+            == 0)
+        {
+            return client_response_headers[i].handler(reader, &header->value);
+        }
+    }
+
+    return NGX_DONE;
 }
 
 
@@ -246,24 +251,6 @@ client_response_keyval(ngx_guildlog_client_reader_t *reader,
     header->key.data = name;
 
     return NGX_OK;
-}
-
-
-static ngx_int_t
-client_response_known(ngx_guildlog_client_reader_t *reader,
-    ngx_keyval_t *header)
-{
-    ngx_uint_t  i;
-
-    for (i = 0; client_response_headers[i].name.len; i++) {
-        if (ngx_strcmp(header->key.data, client_response_headers[i].name.data)
-            == 0)
-        {
-            return client_response_headers[i].handler(reader, &header->value);
-        }
-    }
-
-    return NGX_DONE;
 }
 
 
@@ -546,7 +533,8 @@ client_response_line(ngx_guildlog_client_reader_t *reader, ngx_str_t *line)
 static ngx_int_t
 client_response_append(ngx_guildlog_client_reader_t *reader)
 {
-    size_t      n;
+    u_char     *p;
+    size_t      n, size;
     ngx_str_t  *body;
 
     body = &reader->response->body;
@@ -562,8 +550,28 @@ client_response_append(ngx_guildlog_client_reader_t *reader)
         return reader->response->cut ? NGX_OK : NGX_DONE;
     }
 
-    if (client_response_room(reader, n) != NGX_OK) {
-        return client_response_error(reader, "out of memory");
+    if (reader->body_size - body->len < n) {
+
+        if (reader->chunked) {
+            size = ngx_max(reader->body_size * 2, body->len + n);
+            size = ngx_max(size, CLIENT_RESPONSE_BODY);
+
+        } else {
+            size = (size_t) ngx_min(reader->rest, (uint64_t) reader->limit);
+        }
+
+        p = ngx_pnalloc(reader->pool, size);
+        if (p == NULL) {
+            return client_response_error(reader, "out of memory");
+        }
+
+        if (reader->body_size) {
+            ngx_memcpy(p, body->data, body->len);
+            (void) ngx_pfree(reader->pool, body->data);
+        }
+
+        body->data = p;
+        reader->body_size = size;
     }
 
     ngx_memcpy(body->data + body->len, reader->pos, n);
@@ -572,44 +580,6 @@ client_response_append(ngx_guildlog_client_reader_t *reader)
     reader->rest -= n;
 
     return reader->response->cut ? NGX_OK : NGX_DONE;
-}
-
-
-static ngx_int_t
-client_response_room(ngx_guildlog_client_reader_t *reader, size_t n)
-{
-    u_char     *p;
-    size_t      size;
-    ngx_str_t  *body;
-
-    body = &reader->response->body;
-
-    if (reader->body_size - body->len >= n) {
-        return NGX_OK;
-    }
-
-    if (reader->chunked) {
-        size = ngx_max(reader->body_size * 2, body->len + n);
-        size = ngx_max(size, CLIENT_RESPONSE_BODY);
-
-    } else {
-        size = (size_t) ngx_min(reader->rest, (uint64_t) reader->limit);
-    }
-
-    p = ngx_pnalloc(reader->pool, size);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    if (reader->body_size) {
-        ngx_memcpy(p, body->data, body->len);
-        (void) ngx_pfree(reader->pool, body->data);
-    }
-
-    body->data = p;
-    reader->body_size = size;
-
-    return NGX_OK;
 }
 
 

@@ -14,8 +14,6 @@
 
 static char *client_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
     ngx_url_t *u);
-static char *client_url_addrs(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
-    ngx_url_t *u);
 static char *client_url_tls(ngx_conf_t *cf, ngx_guildlog_client_url_t *url);
 static char *client_url_error(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
     const char *why);
@@ -56,11 +54,26 @@ ngx_guildlog_client_url_init(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
         return client_url_error(cf, url, "must be https:// for trusted=");
     }
 
-    if (client_url_parse(cf, url, &u) != NGX_CONF_OK
-        || client_url_addrs(cf, url, &u) != NGX_CONF_OK)
-    {
+    if (client_url_parse(cf, url, &u) != NGX_CONF_OK) {
         return NGX_CONF_ERROR;
     }
+
+    url->dns = (u.naddrs == 0);
+
+    if (url->dns && ngx_inet_resolve_host(cf->pool, &u) != NGX_OK) {
+
+        if (u.err == NULL) {
+            return NGX_CONF_ERROR;
+        }
+
+        /* the resolver may know it once nginx runs */
+
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "%s in \"%V\"", u.err,
+                           &url->text);
+    }
+
+    url->addrs = u.addrs;
+    url->naddrs = u.naddrs;
 
     return tls ? client_url_tls(cf, url) : NGX_CONF_OK;
 }
@@ -126,30 +139,6 @@ client_url_parse(ngx_conf_t *cf, ngx_guildlog_client_url_t *url, ngx_url_t *u)
 
     ngx_strlow(url->host.data, host.data, host.len);
     url->host.data[host.len] = '\0';
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-client_url_addrs(ngx_conf_t *cf, ngx_guildlog_client_url_t *url, ngx_url_t *u)
-{
-    url->dns = (u->naddrs == 0);
-
-    if (url->dns && ngx_inet_resolve_host(cf->pool, u) != NGX_OK) {
-
-        if (u->err == NULL) {
-            return NGX_CONF_ERROR;
-        }
-
-        /* the resolver may know it once nginx runs */
-
-        ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "%s in \"%V\"", u->err,
-                           &url->text);
-    }
-
-    url->addrs = u->addrs;
-    url->naddrs = u->naddrs;
 
     return NGX_CONF_OK;
 }
