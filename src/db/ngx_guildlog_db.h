@@ -4,9 +4,10 @@
  * connections, a server's share of a group, and the pool that has them all.
  * No other room includes this file.
  *
- * Calls go down: pool, queue, group, pipeline, conn, host.  Each of these may
- * call share, query and result.  A connection reports upwards through its
- * events.
+ * A pool has groups, a group has connections, a connection has queries in
+ * flight.  What happens to a connection is only noted, and the pool's event
+ * posted: a connection is never freed or used while one of its own functions
+ * runs.
  */
 
 #ifndef _NGX_GUILDLOG_DB_H_INCLUDED_
@@ -31,33 +32,6 @@ typedef void (*ngx_guildlog_db_conn_handler_pt)(ngx_guildlog_db_conn_t *conn,
     ngx_uint_t write);
 typedef ngx_int_t (*ngx_guildlog_db_conn_result_pt)(
     ngx_guildlog_db_conn_t *conn, PGresult *res);
-typedef void (*ngx_guildlog_db_host_found_pt)(ngx_guildlog_db_conn_t *conn,
-    const char *cause);
-
-
-/*
- * A connection calls these.  They note what happened and post the pool's
- * event, so a connection is never freed or used while one of its own functions
- * runs.
- */
-
-typedef struct {
-    /* it is in pipeline mode; sets conn->handler */
-    void                         (*ready)(ngx_guildlog_db_conn_t *conn);
-
-    /* it is closed; what is in flight gets no answer */
-    void                         (*ended)(ngx_guildlog_db_conn_t *conn);
-
-    /* the query has its result, and is in flight no longer */
-    void                         (*answered)(ngx_guildlog_db_conn_t *conn,
-                                       ngx_guildlog_db_query_t *query);
-
-    /* every byte is sent: another query may follow */
-    void                         (*unblocked)(ngx_guildlog_db_conn_t *conn);
-
-    /* the worker waits no longer (worker_shutdown_timeout) */
-    void                         (*terminated)(ngx_guildlog_db_conn_t *conn);
-} ngx_guildlog_db_conn_events_t;
 
 
 /* where to connect; all connections of a pool have one */
@@ -131,7 +105,6 @@ struct ngx_guildlog_db_conn_s {
     ngx_guildlog_db_pool_t        *pool;
     ngx_guildlog_db_group_t       *group;
     ngx_guildlog_db_site_t        *site;
-    const ngx_guildlog_db_conn_events_t  *events;
     ngx_msec_t                     timeout;      /* of a statement */
 
     PGconn                        *pg;           /* NULL: closed */
@@ -147,7 +120,6 @@ struct ngx_guildlog_db_conn_s {
     ngx_uint_t                     addr;
     ngx_guildlog_db_addr_t        *resolved;     /* addrs, if allocated */
     ngx_resolver_ctx_t            *resolving;
-    ngx_guildlog_db_host_found_pt  found;
 
     ngx_queue_t                    flight;       /* queries, as sent */
     ngx_uint_t                     nflight;
@@ -241,7 +213,6 @@ struct ngx_guildlog_db_pool_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
     const ngx_guildlog_database_t *database;
-    const ngx_guildlog_db_conn_events_t  *events;
     ngx_guildlog_stats_t          *stats;
     ngx_guildlog_db_site_t        *site;
     ngx_pool_t                    *pool;
@@ -271,14 +242,14 @@ struct ngx_guildlog_db_pool_s {
 };
 
 
-/* NULL if out of memory; to be freed after events->ended() */
+/* NULL if out of memory; the pool frees it after group_ended() */
 ngx_guildlog_db_conn_t *ngx_guildlog_db_conn_create(
     ngx_guildlog_db_group_t *group);
 
-/* tries one host after the other; ends in events->ready() or ended() */
+/* tries one host after the other; ends in group_ready() or group_ended() */
 void ngx_guildlog_db_conn_open(ngx_guildlog_db_conn_t *conn);
 
-/* both end in events->ended(): close() is wanted, fail() logs the cause */
+/* both end in group_ended(): close() is wanted, fail() logs the cause */
 void ngx_guildlog_db_conn_close(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_conn_fail(ngx_guildlog_db_conn_t *conn,
     const char *cause);
@@ -333,7 +304,10 @@ void ngx_guildlog_db_group_revive(ngx_guildlog_db_pool_t *pool);
 /* the database is away for so long that no query should wait for it */
 ngx_uint_t ngx_guildlog_db_group_down(ngx_guildlog_db_pool_t *pool);
 
-/* events of a connection; answered() before the query's result is judged */
+/*
+ * Of a connection: it is in pipeline mode; it is closed, and what is in flight
+ * gets no answer; it has answered a query, whose result is not judged yet.
+ */
 void ngx_guildlog_db_group_ready(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_group_ended(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_group_answered(ngx_guildlog_db_conn_t *conn);
@@ -356,6 +330,15 @@ typedef struct {
 
 const ngx_guildlog_db_sqlstate_t *ngx_guildlog_db_result_sqlstate(
     const char *sqlstate);
+
+
+/* db_pool.c: the query has its result, and is in flight no longer */
+
+void ngx_guildlog_db_pool_result(ngx_guildlog_db_conn_t *conn,
+    ngx_guildlog_db_query_t *query);
+
+/* the worker waits no longer (worker_shutdown_timeout) */
+void ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool);
 
 
 /* db_pool.c: which server is next */

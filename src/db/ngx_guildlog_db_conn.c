@@ -27,7 +27,6 @@ typedef struct {
 #define DB_HOST_ADDRS_MAX  16
 
 
-static void db_conn_found(ngx_guildlog_db_conn_t *conn, const char *cause);
 static void db_conn_connect(ngx_guildlog_db_conn_t *conn);
 static PGconn *db_conn_start(ngx_guildlog_db_conn_t *conn);
 static void db_conn_param(db_conn_params_t *params, const char *key,
@@ -45,12 +44,9 @@ static void db_conn_end(ngx_guildlog_db_conn_t *conn);
 static void db_conn_drop(ngx_guildlog_db_conn_t *conn);
 static char *db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
     ngx_guildlog_db_host_t *host);
-static char *db_host_lookup(ngx_conf_t *cf, ngx_str_t *name,
-    ngx_guildlog_db_host_t *host);
 static char *db_host_addrs(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
     const ngx_addr_t *addrs, ngx_uint_t n);
-static void db_host_find(ngx_guildlog_db_conn_t *conn,
-    ngx_guildlog_db_host_found_pt found);
+static void db_host_find(ngx_guildlog_db_conn_t *conn);
 static void db_host_answered(ngx_resolver_ctx_t *ctx);
 static void db_host_configured(ngx_guildlog_db_conn_t *conn, const char *cause);
 static void db_host_forget(ngx_guildlog_db_conn_t *conn);
@@ -79,7 +75,6 @@ ngx_guildlog_db_conn_create(ngx_guildlog_db_group_t *group)
     conn->pool = pool;
     conn->group = group;
     conn->site = pool->site;
-    conn->events = pool->events;
     conn->timeout = group->timeout;
 
     conn->timer.data = conn;
@@ -97,19 +92,7 @@ ngx_guildlog_db_conn_open(ngx_guildlog_db_conn_t *conn)
     conn->host = conn->site->host;
     conn->hosts_left = conn->site->database->hosts.nelts;
 
-    db_host_find(conn, db_conn_found);
-}
-
-
-static void
-db_conn_found(ngx_guildlog_db_conn_t *conn, const char *cause)
-{
-    if (conn->naddrs == 0) {
-        db_conn_next(conn, cause);
-        return;
-    }
-
-    db_conn_connect(conn);
+    db_host_find(conn);
 }
 
 
@@ -227,7 +210,7 @@ db_conn_event_handler(ngx_event_t *ev)
 
     if (c->close) {
         if (c->error) {
-            conn->events->terminated(conn);
+            ngx_guildlog_db_pool_terminate(conn->pool);
         }
 
         ngx_guildlog_db_conn_close(conn);
@@ -330,7 +313,7 @@ db_conn_setup(ngx_guildlog_db_conn_t *conn)
                               + ngx_random() % (DB_CONN_AGE / 5));
 
     ngx_guildlog_db_conn_read_pending(conn);
-    conn->events->ready(conn);
+    ngx_guildlog_db_group_ready(conn);
 }
 
 
@@ -501,7 +484,7 @@ db_conn_next(ngx_guildlog_db_conn_t *conn, const char *cause)
     }
 
     conn->host = (conn->host + 1) % site->database->hosts.nelts;
-    db_host_find(conn, db_conn_found);
+    db_host_find(conn);
 }
 
 
@@ -547,7 +530,7 @@ db_conn_end(ngx_guildlog_db_conn_t *conn)
 
     db_conn_drop(conn);
     db_host_forget(conn);
-    conn->events->ended(conn);
+    ngx_guildlog_db_group_ended(conn);
 }
 
 
@@ -613,6 +596,7 @@ db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
     ngx_guildlog_db_host_t *host)
 {
     ngx_str_t   bare;
+    ngx_url_t   u;
     ngx_addr_t  addr;
 
     bare = *name;
@@ -638,24 +622,18 @@ db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
     case NGX_OK:
         return db_host_addrs(cf, host, &addr, 1);
 
-    case NGX_DECLINED:
-        host->dns = 1;
-        return db_host_lookup(cf, &bare, host);
-
-    default: /* NGX_ERROR */
+    case NGX_ERROR:
         return NGX_CONF_ERROR;
+
+    default: /* NGX_DECLINED */
+        break;
     }
-}
 
-
-static char *
-db_host_lookup(ngx_conf_t *cf, ngx_str_t *name, ngx_guildlog_db_host_t *host)
-{
-    ngx_url_t  u;
+    host->dns = 1;
 
     ngx_memzero(&u, sizeof(ngx_url_t));
 
-    u.host = *name;
+    u.host = bare;
     u.port = 1;
 
     if (ngx_inet_resolve_host(cf->pool, &u) != NGX_OK) {
@@ -664,7 +642,7 @@ db_host_lookup(ngx_conf_t *cf, ngx_str_t *name, ngx_guildlog_db_host_t *host)
         }
 
         ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
-                           "%s \"%V\" of a database", u.err, name);
+                           "%s \"%V\" of a database", u.err, &bare);
         return NGX_CONF_OK;
     }
 
@@ -694,17 +672,13 @@ db_host_addrs(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
 
 
 /*
- * Finds conn->addrs of conn->host and calls found(), at once or from the
- * resolver's event.  No address: the cause says why.
- */
-
-/*
- * At run time the resolver is asked first.  What was found at configuration
- * serves if there is no resolver, or if it has no answer.
+ * Finds conn->addrs of conn->host and connects, at once or from the resolver's
+ * event.  The resolver is asked first.  What was found at configuration serves
+ * if there is no resolver, or if it has no answer.
  */
 
 static void
-db_host_find(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_host_found_pt found)
+db_host_find(ngx_guildlog_db_conn_t *conn)
 {
     ngx_resolver_ctx_t            *ctx;
     ngx_guildlog_db_site_t        *site;
@@ -713,7 +687,6 @@ db_host_find(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_host_found_pt found)
     site = conn->site;
     host = &site->database->resolved[conn->host];
 
-    conn->found = found;
     ctx = NGX_NO_RESOLVER;
 
     if (host->dns && site->resolver) {
@@ -788,9 +761,11 @@ db_host_answered(ngx_resolver_ctx_t *ctx)
     conn->naddrs = n;
     conn->addr = 0;
 
-    conn->found(conn, NULL);
+    db_conn_connect(conn);
 }
 
+
+/* the cause says why there may be no address */
 
 static void
 db_host_configured(ngx_guildlog_db_conn_t *conn, const char *cause)
@@ -803,7 +778,12 @@ db_host_configured(ngx_guildlog_db_conn_t *conn, const char *cause)
     conn->naddrs = host->naddrs;
     conn->addr = 0;
 
-    conn->found(conn, cause);
+    if (conn->naddrs == 0) {
+        db_conn_next(conn, cause);
+        return;
+    }
+
+    db_conn_connect(conn);
 }
 
 

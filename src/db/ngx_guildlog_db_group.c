@@ -35,7 +35,6 @@ static ngx_uint_t db_group_waits_for(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
 static ngx_uint_t db_group_connecting(ngx_guildlog_db_pool_t *pool);
 static void db_group_connect(ngx_guildlog_db_group_t *group);
-static void db_group_head_runs(ngx_guildlog_db_conn_t *conn);
 static void db_group_back_off(ngx_guildlog_db_pool_t *pool);
 static void db_group_retry(ngx_event_t *ev);
 
@@ -382,6 +381,13 @@ ngx_guildlog_db_group_ended(ngx_guildlog_db_conn_t *conn)
     pool = conn->pool;
     group = conn->group;
 
+    /* nothing is left to cancel */
+
+    if (conn->cancel) {
+        ngx_guildlog_db_pool_detach(conn->cancel);
+        conn->cancel = NULL;
+    }
+
     ngx_queue_remove(&conn->queue);
     ngx_queue_insert_tail(&pool->ended, &conn->queue);
     group->nconnections--;
@@ -427,8 +433,11 @@ ngx_guildlog_db_group_ended(ngx_guildlog_db_conn_t *conn)
 void
 ngx_guildlog_db_group_answered(ngx_guildlog_db_conn_t *conn)
 {
+    ngx_queue_t              *q;
+    ngx_msec_t                timeout;
     ngx_guildlog_db_pool_t   *pool;
     ngx_guildlog_db_group_t  *group;
+    ngx_guildlog_db_query_t  *query;
 
     pool = conn->pool;
     group = conn->group;
@@ -436,34 +445,15 @@ ngx_guildlog_db_group_answered(ngx_guildlog_db_conn_t *conn)
     pool->backoff = 0;
     group->pace += ngx_current_msec - conn->head_since - group->pace / 16;
 
-    if (conn->nflight) {
-        db_group_head_runs(conn);
+    if (conn->nflight == 0) {
+        ngx_guildlog_db_group_busy(group, -1);
+
+        ngx_queue_remove(&conn->queue);
+        ngx_queue_insert_head(&group->connections, &conn->queue);
         return;
     }
 
-    ngx_guildlog_db_group_busy(group, -1);
-
-    ngx_queue_remove(&conn->queue);
-    ngx_queue_insert_head(&group->connections, &conn->queue);
-}
-
-
-void
-ngx_guildlog_db_group_busy(ngx_guildlog_db_group_t *group, ngx_int_t n)
-{
-    group->nbusy += n;
-    ngx_guildlog_stats_gauge(group->pool->stats, NGX_GUILDLOG_GAUGE_BUSY, n);
-}
-
-
-/* the next one runs from now on: its timer still had room for two */
-
-static void
-db_group_head_runs(ngx_guildlog_db_conn_t *conn)
-{
-    ngx_queue_t              *q;
-    ngx_msec_t                timeout;
-    ngx_guildlog_db_query_t  *query;
+    /* the next one runs from now on: its timer still had room for two */
 
     q = ngx_queue_head(&conn->flight);
     query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
@@ -476,6 +466,14 @@ db_group_head_runs(ngx_guildlog_db_conn_t *conn)
         ngx_del_timer(&query->timer);
         ngx_add_timer(&query->timer, timeout);
     }
+}
+
+
+void
+ngx_guildlog_db_group_busy(ngx_guildlog_db_group_t *group, ngx_int_t n)
+{
+    group->nbusy += n;
+    ngx_guildlog_stats_gauge(group->pool->stats, NGX_GUILDLOG_GAUGE_BUSY, n);
 }
 
 

@@ -10,30 +10,28 @@
 #include "db/ngx_guildlog_db.h"
 
 
-#define NGX_GUILDLOG_DB_PIPELINE_BIG    (8 * 1024 * 1024)  /* bytes */
-#define NGX_GUILDLOG_DB_PIPELINE_RENEW  1000               /* ms */
+#define DB_PIPELINE_BIG    (8 * 1024 * 1024)  /* bytes */
+#define DB_PIPELINE_RENEW  1000               /* ms */
 
 
-static int ngx_guildlog_db_pipeline_put(ngx_guildlog_db_conn_t *conn,
+static int db_pipeline_put(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);
-static ngx_int_t ngx_guildlog_db_pipeline_flush(ngx_guildlog_db_conn_t *conn);
-static ngx_int_t ngx_guildlog_db_pipeline_results(ngx_guildlog_db_conn_t *conn);
-static ngx_guildlog_db_query_t *ngx_guildlog_db_pipeline_head(
-    ngx_guildlog_db_conn_t *conn);
-static void ngx_guildlog_db_pipeline_expect(ngx_guildlog_db_conn_t *conn);
-static ngx_int_t ngx_guildlog_db_pipeline_prepared(ngx_guildlog_db_conn_t *conn,
+static ngx_int_t db_pipeline_flush(ngx_guildlog_db_conn_t *conn);
+static ngx_guildlog_db_query_t *db_pipeline_head(ngx_guildlog_db_conn_t *conn);
+static void db_pipeline_expect(ngx_guildlog_db_conn_t *conn);
+static ngx_int_t db_pipeline_prepared(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
-static ngx_int_t ngx_guildlog_db_pipeline_prepared_end(
-    ngx_guildlog_db_conn_t *conn, PGresult *res);
-static ngx_int_t ngx_guildlog_db_pipeline_executed(ngx_guildlog_db_conn_t *conn,
+static ngx_int_t db_pipeline_prepared_end(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
-static ngx_int_t ngx_guildlog_db_pipeline_executed_end(
-    ngx_guildlog_db_conn_t *conn, PGresult *res);
-static ngx_int_t ngx_guildlog_db_pipeline_synced(ngx_guildlog_db_conn_t *conn,
+static ngx_int_t db_pipeline_executed(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
-static ngx_int_t ngx_guildlog_db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
+static ngx_int_t db_pipeline_executed_end(ngx_guildlog_db_conn_t *conn,
+    PGresult *res);
+static ngx_int_t db_pipeline_synced(ngx_guildlog_db_conn_t *conn,
+    PGresult *res);
+static ngx_int_t db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query, PGresult *res);
-static ngx_int_t ngx_guildlog_db_pipeline_desynced(ngx_guildlog_db_conn_t *conn,
+static ngx_int_t db_pipeline_desynced(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
 
 
@@ -59,19 +57,17 @@ ngx_guildlog_db_pipeline_send(ngx_guildlog_db_conn_t *conn,
 
     if (conn->nflight++ == 0) {
         conn->connection->idle = 0;
-        ngx_guildlog_db_pipeline_expect(conn);
+        db_pipeline_expect(conn);
     }
 
     conn->blocked = 1;
 
-    if (!ngx_guildlog_db_pipeline_put(conn, query)
-        || !PQpipelineSync(conn->pg))
-    {
+    if (!db_pipeline_put(conn, query) || !PQpipelineSync(conn->pg)) {
         ngx_guildlog_db_conn_fail(conn, PQerrorMessage(conn->pg));
         return;
     }
 
-    (void) ngx_guildlog_db_pipeline_flush(conn);
+    (void) db_pipeline_flush(conn);
 
     if (conn->pg && PQsslInUse(conn->pg)) {
         ERR_clear_error();
@@ -80,8 +76,7 @@ ngx_guildlog_db_pipeline_send(ngx_guildlog_db_conn_t *conn,
 
 
 static int
-ngx_guildlog_db_pipeline_put(ngx_guildlog_db_conn_t *conn,
-    ngx_guildlog_db_query_t *query)
+db_pipeline_put(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
 {
     int                         n, binary;
     int                         lengths[NGX_GUILDLOG_ARGS_MAX];
@@ -121,6 +116,12 @@ ngx_guildlog_db_pipeline_put(ngx_guildlog_db_conn_t *conn,
 }
 
 
+/*
+ * A call handles as many answers as the pipeline is deep at most.  PQisBusy()
+ * is called while nothing is in flight, too: it parses what the server sends
+ * by itself.
+ */
+
 void
 ngx_guildlog_db_pipeline_io(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
 {
@@ -136,8 +137,34 @@ ngx_guildlog_db_pipeline_io(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
 
     /* what came before the end of the stream is answered */
 
-    if (ngx_guildlog_db_pipeline_results(conn) != NGX_OK) {
-        return;
+    for ( ;; ) {
+        ngx_set_errno(0);
+
+        if (PQisBusy(conn->pg)) {
+
+            /* libpq had no memory for a message, and waits as if it had not
+               come */
+
+            if (ngx_errno == NGX_ENOMEM) {
+                ngx_guildlog_db_conn_fail(conn, "no memory for an answer");
+                return;
+            }
+
+            break;
+        }
+
+        if (conn->desynced) {
+            (void) db_pipeline_desynced(conn, NULL);
+            return;
+        }
+
+        if (conn->nflight == 0) {
+            break;
+        }
+
+        if (conn->result(conn, PQgetResult(conn->pg)) != NGX_OK) {
+            return;
+        }
     }
 
     if (ended) {
@@ -145,7 +172,7 @@ ngx_guildlog_db_pipeline_io(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
         return;
     }
 
-    if (conn->blocked && ngx_guildlog_db_pipeline_flush(conn) != NGX_OK) {
+    if (conn->blocked && db_pipeline_flush(conn) != NGX_OK) {
         return;
     }
 
@@ -156,7 +183,7 @@ ngx_guildlog_db_pipeline_io(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
 /* NGX_ERROR: the connection has ended */
 
 static ngx_int_t
-ngx_guildlog_db_pipeline_flush(ngx_guildlog_db_conn_t *conn)
+db_pipeline_flush(ngx_guildlog_db_conn_t *conn)
 {
     int           rc;
     ngx_event_t  *wev;
@@ -173,7 +200,9 @@ ngx_guildlog_db_pipeline_flush(ngx_guildlog_db_conn_t *conn)
                 return NGX_ERROR;
             }
 
-            conn->events->unblocked(conn);
+            /* every byte is sent: another query may follow */
+
+            ngx_post_event(&conn->pool->run, &ngx_posted_events);
         }
 
     } else if (rc == 1) {
@@ -201,48 +230,8 @@ ngx_guildlog_db_pipeline_flush(ngx_guildlog_db_conn_t *conn)
 }
 
 
-/*
- * A call handles as many answers as the pipeline is deep at most.  PQisBusy()
- * is called while nothing is in flight, too: it parses what the server sends
- * by itself.
- */
-
-static ngx_int_t
-ngx_guildlog_db_pipeline_results(ngx_guildlog_db_conn_t *conn)
-{
-    for ( ;; ) {
-        ngx_set_errno(0);
-
-        if (PQisBusy(conn->pg)) {
-            break;
-        }
-
-        if (conn->desynced) {
-            return ngx_guildlog_db_pipeline_desynced(conn, NULL);
-        }
-
-        if (conn->nflight == 0) {
-            return NGX_OK;
-        }
-
-        if (conn->result(conn, PQgetResult(conn->pg)) != NGX_OK) {
-            return NGX_ERROR;
-        }
-    }
-
-    /* libpq had no memory for a message, and waits as if it had not come */
-
-    if (ngx_errno == NGX_ENOMEM) {
-        ngx_guildlog_db_conn_fail(conn, "no memory for an answer");
-        return NGX_ERROR;
-    }
-
-    return NGX_OK;
-}
-
-
 static ngx_guildlog_db_query_t *
-ngx_guildlog_db_pipeline_head(ngx_guildlog_db_conn_t *conn)
+db_pipeline_head(ngx_guildlog_db_conn_t *conn)
 {
     ngx_queue_t  *q;
 
@@ -253,26 +242,26 @@ ngx_guildlog_db_pipeline_head(ngx_guildlog_db_conn_t *conn)
 
 
 static void
-ngx_guildlog_db_pipeline_expect(ngx_guildlog_db_conn_t *conn)
+db_pipeline_expect(ngx_guildlog_db_conn_t *conn)
 {
     ngx_guildlog_db_query_t  *query;
 
-    query = ngx_guildlog_db_pipeline_head(conn);
+    query = db_pipeline_head(conn);
 
     conn->head_since = ngx_current_msec;
-    conn->result = query->prepares ? ngx_guildlog_db_pipeline_prepared
-                                 : ngx_guildlog_db_pipeline_executed;
+    conn->result = query->prepares ? db_pipeline_prepared
+                                   : db_pipeline_executed;
 }
 
 
 static ngx_int_t
-ngx_guildlog_db_pipeline_prepared(ngx_guildlog_db_conn_t *conn, PGresult *res)
+db_pipeline_prepared(ngx_guildlog_db_conn_t *conn, PGresult *res)
 {
     ngx_guildlog_db_query_t  *query;
 
-    query = ngx_guildlog_db_pipeline_head(conn);
+    query = db_pipeline_head(conn);
 
-    conn->result = ngx_guildlog_db_pipeline_prepared_end;
+    conn->result = db_pipeline_prepared_end;
 
     if (res && PQresultStatus(res) == PGRES_COMMAND_OK) {
         PQclear(res);
@@ -285,31 +274,30 @@ ngx_guildlog_db_pipeline_prepared(ngx_guildlog_db_conn_t *conn, PGresult *res)
             conn->prepared[query->stmt->index] = 0;
         }
 
-        return ngx_guildlog_db_pipeline_refused(conn, query, res);
+        return db_pipeline_refused(conn, query, res);
     }
 
-    return ngx_guildlog_db_pipeline_desynced(conn, res);
+    return db_pipeline_desynced(conn, res);
 }
 
 
 static ngx_int_t
-ngx_guildlog_db_pipeline_prepared_end(ngx_guildlog_db_conn_t *conn,
-    PGresult *res)
+db_pipeline_prepared_end(ngx_guildlog_db_conn_t *conn, PGresult *res)
 {
-    conn->result = ngx_guildlog_db_pipeline_executed;
+    conn->result = db_pipeline_executed;
 
-    return res ? ngx_guildlog_db_pipeline_desynced(conn, res) : NGX_OK;
+    return res ? db_pipeline_desynced(conn, res) : NGX_OK;
 }
 
 
 static ngx_int_t
-ngx_guildlog_db_pipeline_executed(ngx_guildlog_db_conn_t *conn, PGresult *res)
+db_pipeline_executed(ngx_guildlog_db_conn_t *conn, PGresult *res)
 {
     ngx_guildlog_db_query_t  *query;
 
-    query = ngx_guildlog_db_pipeline_head(conn);
+    query = db_pipeline_head(conn);
 
-    conn->result = ngx_guildlog_db_pipeline_executed_end;
+    conn->result = db_pipeline_executed_end;
 
     if (res && query->result.res) {
 
@@ -320,7 +308,7 @@ ngx_guildlog_db_pipeline_executed(ngx_guildlog_db_conn_t *conn, PGresult *res)
             return NGX_OK;
         }
 
-        return ngx_guildlog_db_pipeline_desynced(conn, res);
+        return db_pipeline_desynced(conn, res);
     }
 
     if (res && (PQresultStatus(res) == PGRES_TUPLES_OK
@@ -331,35 +319,34 @@ ngx_guildlog_db_pipeline_executed(ngx_guildlog_db_conn_t *conn, PGresult *res)
     }
 
     if (res && PQresultStatus(res) == PGRES_FATAL_ERROR) {
-        return ngx_guildlog_db_pipeline_refused(conn, query, res);
+        return db_pipeline_refused(conn, query, res);
     }
 
-    return ngx_guildlog_db_pipeline_desynced(conn, res);
+    return db_pipeline_desynced(conn, res);
 }
 
 
 static ngx_int_t
-ngx_guildlog_db_pipeline_executed_end(ngx_guildlog_db_conn_t *conn,
-    PGresult *res)
+db_pipeline_executed_end(ngx_guildlog_db_conn_t *conn, PGresult *res)
 {
-    conn->result = ngx_guildlog_db_pipeline_synced;
+    conn->result = db_pipeline_synced;
 
-    return res ? ngx_guildlog_db_pipeline_desynced(conn, res) : NGX_OK;
+    return res ? db_pipeline_desynced(conn, res) : NGX_OK;
 }
 
 
 static ngx_int_t
-ngx_guildlog_db_pipeline_synced(ngx_guildlog_db_conn_t *conn, PGresult *res)
+db_pipeline_synced(ngx_guildlog_db_conn_t *conn, PGresult *res)
 {
     ngx_guildlog_db_query_t  *query;
 
     if (res == NULL || PQresultStatus(res) != PGRES_PIPELINE_SYNC) {
-        return ngx_guildlog_db_pipeline_desynced(conn, res);
+        return db_pipeline_desynced(conn, res);
     }
 
     PQclear(res);
 
-    query = ngx_guildlog_db_pipeline_head(conn);
+    query = db_pipeline_head(conn);
 
     ngx_queue_remove(&query->queue);
     query->conn = NULL;
@@ -368,16 +355,14 @@ ngx_guildlog_db_pipeline_synced(ngx_guildlog_db_conn_t *conn, PGresult *res)
 
     /* libpq's buffers never shrink */
 
-    if (query->size + PQresultMemorySize(query->result.res)
-        > NGX_GUILDLOG_DB_PIPELINE_BIG)
-    {
+    if (query->size + PQresultMemorySize(query->result.res) > DB_PIPELINE_BIG) {
         conn->retiring = 1;
     }
 
-    conn->events->answered(conn, query);
+    ngx_guildlog_db_pool_result(conn, query);
 
     if (conn->nflight) {
-        ngx_guildlog_db_pipeline_expect(conn);
+        db_pipeline_expect(conn);
         return NGX_OK;
     }
 
@@ -400,7 +385,7 @@ ngx_guildlog_db_pipeline_synced(ngx_guildlog_db_conn_t *conn, PGresult *res)
 /* an error of this statement, or a fatal one of the connection */
 
 static ngx_int_t
-ngx_guildlog_db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
+db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query, PGresult *res)
 {
     uint32_t    *generation;
@@ -423,7 +408,7 @@ ngx_guildlog_db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
     again = ngx_guildlog_db_result_sqlstate(sqlstate)->again;
 
     if (again == NGX_GUILDLOG_DB_RETIRE
-        && ngx_current_msec - conn->ready_at > NGX_GUILDLOG_DB_PIPELINE_RENEW)
+        && ngx_current_msec - conn->ready_at > DB_PIPELINE_RENEW)
     {
         conn->retiring = 1;
     }
@@ -450,7 +435,7 @@ ngx_guildlog_db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
  */
 
 static ngx_int_t
-ngx_guildlog_db_pipeline_desynced(ngx_guildlog_db_conn_t *conn, PGresult *res)
+db_pipeline_desynced(ngx_guildlog_db_conn_t *conn, PGresult *res)
 {
     if (res) {
         PQclear(res);

@@ -20,22 +20,13 @@
 static ngx_uint_t db_pool_make_room(ngx_guildlog_db_query_t *query);
 static void db_pool_reject(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_outcome_e outcome);
-static void db_pool_ended(ngx_guildlog_db_conn_t *conn);
-static void db_pool_answered(ngx_guildlog_db_conn_t *conn,
-    ngx_guildlog_db_query_t *query);
-static void db_pool_unblocked(ngx_guildlog_db_conn_t *conn);
-static void db_pool_terminated(ngx_guildlog_db_conn_t *conn);
 static void db_pool_run(ngx_event_t *ev);
 static void db_pool_free_ended(ngx_guildlog_db_pool_t *pool);
 static void db_pool_deliver(ngx_guildlog_db_pool_t *pool);
-static void db_pool_cancel(ngx_guildlog_db_conn_t *conn);
 static void db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result);
-static void db_pool_terminate(ngx_guildlog_db_pool_t *pool);
 static ngx_guildlog_db_query_t *db_query_create(ngx_guildlog_db_pool_t *pool,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args);
 static ngx_int_t db_query_answered( ngx_guildlog_db_query_t *query);
-static ngx_int_t db_query_orphaned(ngx_guildlog_db_query_t *query,
-    ngx_uint_t unsent);
 static void db_query_free(ngx_guildlog_db_query_t *query);
 static void db_queue_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first);
 static ngx_uint_t db_queue_leave(ngx_guildlog_db_query_t *query);
@@ -55,25 +46,9 @@ static void db_queue_overloaded(ngx_guildlog_db_pool_t *pool,
 static ngx_int_t db_share_join(ngx_guildlog_db_group_t *group,
     ngx_guildlog_db_query_t *query);
 static ngx_rbtree_key_t db_share_key(ngx_guildlog_db_query_t *query);
-static ngx_guildlog_db_share_t *db_share_find(ngx_guildlog_db_group_t *group,
-    ngx_rbtree_key_t key);
-static void db_share_quit(ngx_guildlog_db_query_t *query);
-static void db_share_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first);
-static void db_share_leave(ngx_guildlog_db_query_t *query);
 static void db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n);
 static ngx_uint_t db_share_full(ngx_guildlog_db_query_t *query);
 static ngx_uint_t db_share_line_full( ngx_guildlog_db_query_t *query);
-static ngx_guildlog_db_query_t *db_share_longest(
-    ngx_guildlog_db_query_t *query);
-
-
-static const ngx_guildlog_db_conn_events_t  db_pool_events = {
-    .ready = ngx_guildlog_db_group_ready,
-    .ended = db_pool_ended,
-    .answered = db_pool_answered,
-    .unblocked = db_pool_unblocked,
-    .terminated = db_pool_terminated
-};
 
 
 ngx_guildlog_db_pool_t *
@@ -102,7 +77,6 @@ ngx_guildlog_db_pool_create(ngx_cycle_t *cycle,
 
     pool->fd = (ngx_socket_t) -1;
     pool->database = database;
-    pool->events = &db_pool_events;
     pool->stats = stats;
     pool->pool = memory;
     pool->log = cycle->log;
@@ -180,18 +154,44 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
 }
 
 
-/* the queue is full: who fills it gives a place to who does not */
+/*
+ * The queue is full: the newest one that waits in the share where most do makes
+ * room, if these are more than the query would find in its own.  An equal
+ * length does not count: the newcomer would take its place.  Who is PATIENT has
+ * half of an answer, and stays.
+ */
 
 static ngx_uint_t
 db_pool_make_room(ngx_guildlog_db_query_t *query)
 {
+    ngx_uint_t                n, most;
+    ngx_queue_t              *q;
     ngx_guildlog_db_query_t  *other;
+    ngx_guildlog_db_share_t  *share, *longest;
 
-    other = db_share_longest(query);
+    longest = NULL;
+    most = query->share->nwaiting + 1;
 
-    if (other == NULL) {
+    ngx_guildlog_queue_each(q, &query->share->group->waiting) {
+        share = ngx_queue_data(q, ngx_guildlog_db_share_t, queue);
+        n = share->nwaiting - share->npatient;
+
+        if (share->node.key && n > most) {
+            most = n;
+            longest = share;
+        }
+    }
+
+    if (longest == NULL) {
         return 0;
     }
+
+    q = &longest->waiting;
+
+    do {
+        q = ngx_queue_prev(q);
+        other = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
+    } while (other->stmt->flags & NGX_GUILDLOG_STMT_PATIENT);
 
     ngx_guildlog_stats_count(query->pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
                              1);
@@ -236,22 +236,9 @@ ngx_guildlog_db_pool_answered(ngx_guildlog_db_pool_t *pool, ngx_msec_t recent)
 }
 
 
-static void
-db_pool_ended(ngx_guildlog_db_conn_t *conn)
-{
-    /* nothing is left to cancel */
-
-    if (conn->cancel) {
-        ngx_guildlog_db_pool_detach(conn->cancel);
-        conn->cancel = NULL;
-    }
-
-    ngx_guildlog_db_group_ended(conn);
-}
-
-
-static void
-db_pool_answered(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
+void
+ngx_guildlog_db_pool_result(ngx_guildlog_db_conn_t *conn,
+    ngx_guildlog_db_query_t *query)
 {
     uint64_t                   now_us;
     ngx_guildlog_db_pool_t    *pool;
@@ -289,20 +276,6 @@ db_pool_answered(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
 
 
 static void
-db_pool_unblocked(ngx_guildlog_db_conn_t *conn)
-{
-    ngx_post_event(&conn->pool->run, &ngx_posted_events);
-}
-
-
-static void
-db_pool_terminated(ngx_guildlog_db_conn_t *conn)
-{
-    db_pool_terminate(conn->pool);
-}
-
-
-static void
 db_pool_run(ngx_event_t *ev)
 {
     ngx_guildlog_db_pool_t *pool = ev->data;
@@ -332,6 +305,12 @@ db_pool_run(ngx_event_t *ev)
 }
 
 
+/*
+ * A query that had no effect, as it had not left this machine or reads, is sent
+ * once more.  Where one connection is lost the others often are: it takes only
+ * a connection that was opened after this loss.
+ */
+
 static void
 db_pool_free_ended(ngx_guildlog_db_pool_t *pool)
 {
@@ -345,6 +324,9 @@ db_pool_free_ended(ngx_guildlog_db_pool_t *pool)
         ngx_queue_remove(q);
 
         conn = ngx_queue_data(q, ngx_guildlog_db_conn_t, queue);
+
+        /* bytes of the last one have not left this machine */
+
         unsent = conn->blocked;
 
         /* from the last to the first, so that they queue up as they were */
@@ -354,13 +336,22 @@ db_pool_free_ended(ngx_guildlog_db_pool_t *pool)
             ngx_queue_remove(q);
 
             query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
+            query->conn = NULL;
             db_share_count(query, -1);
 
-            if (db_query_orphaned(query, unsent) == NGX_AGAIN) {
-                db_queue_again(query);
+            if (query->late) {
+                db_queue_finish(query, NGX_GUILDLOG_DB_TIMEOUT);
+
+            } else if (query->retried
+                       || !(unsent
+                            || (query->stmt->flags & NGX_GUILDLOG_STMT_READ)))
+            {
+                db_queue_finish(query, NGX_GUILDLOG_DB_UNAVAILABLE);
 
             } else {
-                db_queue_finish(query, query->result.outcome);
+                query->retried = 1;
+                query->epoch = pool->epoch;
+                db_queue_again(query);
             }
 
             unsent = 0;
@@ -410,35 +401,10 @@ db_pool_deliver(ngx_guildlog_db_pool_t *pool)
 }
 
 
-void
-ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
-{
-    ngx_uint_t  flags;
-
-    query->handler = NULL;
-
-    if (db_queue_leave(query)) {
-        db_query_free(query);
-        return;
-    }
-
-    /* a long read would keep its connection busy for nobody */
-
-    flags = NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_READ;
-
-    if (query->conn && query->conn->pg
-        && (query->stmt->flags & flags) == flags)
-    {
-        query->cancelled = 1;
-        db_pool_cancel(query->conn);
-    }
-}
-
-
 /*
- * Cancels what runs on the connection, by a short statement on another one.
- * PQcancel() would block.  Hanging up would cost PostgreSQL a process for each
- * search that somebody leaves.
+ * A long read would keep its connection busy for nobody: it is cancelled, by a
+ * short statement on another connection.  PQcancel() would block.  Hanging up
+ * would cost PostgreSQL a process for each search that somebody leaves.
  *
  * Race: the cancel must not hit the next query.  Until it is answered, nothing
  * else is sent on this connection.
@@ -447,14 +413,33 @@ ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
  * then the statement runs on, within its server's share.
  */
 
-static void
-db_pool_cancel(ngx_guildlog_db_conn_t *conn)
+void
+ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
 {
     u_char                   buf[NGX_INT_T_LEN];
     ngx_str_t                arg;
+    ngx_uint_t               flags;
+    ngx_guildlog_db_conn_t  *conn;
     ngx_guildlog_db_pool_t  *pool;
 
-    pool = conn->pool;
+    query->handler = NULL;
+
+    if (db_queue_leave(query)) {
+        db_query_free(query);
+        return;
+    }
+
+    conn = query->conn;
+    pool = query->pool;
+    flags = NGX_GUILDLOG_STMT_LONG|NGX_GUILDLOG_STMT_READ;
+
+    if (conn == NULL || conn->pg == NULL
+        || (query->stmt->flags & flags) != flags)
+    {
+        return;
+    }
+
+    query->cancelled = 1;
 
     if (conn->cancel || !pool->database->prepare
         || pool->database->hosts.nelts > 1)
@@ -482,8 +467,8 @@ db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result)
 }
 
 
-static void
-db_pool_terminate(ngx_guildlog_db_pool_t *pool)
+void
+ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool)
 {
     ngx_uint_t                i;
     ngx_queue_t              *q;
@@ -525,7 +510,7 @@ ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
     }
 
     db_pool_free_ended(pool);
-    db_pool_terminate(pool);
+    ngx_guildlog_db_pool_terminate(pool);
 
     ngx_guildlog_event_stop(&pool->retry);
     ngx_guildlog_event_stop(&pool->run);
@@ -537,18 +522,9 @@ ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
 
 
 /*
- * A query: its memory, and what its end means.  A query that had no effect is
- * sent once more.
+ * One allocation: the query, its values, their bytes but those of a RAW one.
+ * It has no share.  An argument with a NUL byte: its outcome is REFUSED.
  */
-
-/* memory, and what a result means */
-
-/*
- * NULL if out of memory.  It has no share.  An argument with a NUL byte: its
- * outcome is REFUSED.
- */
-
-/* one allocation: the query, its values, their bytes but those of a RAW one */
 
 static ngx_guildlog_db_query_t *
 db_query_create(ngx_guildlog_db_pool_t *pool, const ngx_guildlog_stmt_t *stmt,
@@ -615,11 +591,9 @@ db_query_create(ngx_guildlog_db_pool_t *pool, const ngx_guildlog_stmt_t *stmt,
 
 
 /*
- * NGX_OK: result.outcome says how it ended.  NGX_AGAIN: it had no effect and
- * has to be sent once more.
+ * The database answered.  NGX_OK: result.outcome says how it ended.
+ * NGX_AGAIN: it had no effect and has to be sent once more.
  */
-
-/* the database answered */
 
 static ngx_int_t
 db_query_answered(ngx_guildlog_db_query_t *query)
@@ -687,68 +661,67 @@ db_query_answered(ngx_guildlog_db_query_t *query)
 }
 
 
-/* its connection ended; unsent: before all of it had left this machine */
-
-/*
- * Where one connection is lost the others often are: the query takes only a
- * connection that was opened after this loss.
- */
-
-static ngx_int_t
-db_query_orphaned(ngx_guildlog_db_query_t *query, ngx_uint_t unsent)
-{
-    query->conn = NULL;
-
-    if (query->late) {
-        query->result.outcome = NGX_GUILDLOG_DB_TIMEOUT;
-        return NGX_OK;
-    }
-
-    if (!query->retried
-        && (unsent || (query->stmt->flags & NGX_GUILDLOG_STMT_READ)))
-    {
-        query->retried = 1;
-        query->epoch = query->pool->epoch;
-        return NGX_AGAIN;
-    }
-
-    query->result.outcome = NGX_GUILDLOG_DB_UNAVAILABLE;
-
-    return NGX_OK;
-}
-
-
 static void
 db_query_free(ngx_guildlog_db_query_t *query)
 {
+    ngx_guildlog_db_share_t  *share;
+
+    share = query->share;
+
     if (!query->kept) {
         PQclear(query->result.res);
     }
 
-    db_share_quit(query);
+    if (share && --share->refs == 0) {
+        ngx_rbtree_delete(&share->group->shares, &share->node);
+        ngx_free(share);
+    }
+
     ngx_free(query);
 }
 
 
 /*
- * A query from waiting to finished.  It waits in its server's share of a group
- * of connections until one takes it, or until its time is over.  Servers take
- * turns.
+ * A query waits in its server's share of a group of connections until one takes
+ * it, or until its time is over; first: before all others.  Servers take turns.
  */
-
-/* a query waits, is sent, and finishes */
 
 static void
 db_queue_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first)
 {
-    ngx_guildlog_db_pool_t  *pool;
+    ngx_guildlog_db_pool_t   *pool;
+    ngx_guildlog_db_group_t  *group;
+    ngx_guildlog_db_share_t  *share;
 
     pool = query->pool;
+    share = query->share;
+    group = share->group;
 
     ngx_log_debug1(NGX_LOG_DEBUG_EVENT, pool->log, 0,
                    "guildlog db query \"%s\" waits", query->stmt->name);
 
-    db_share_wait(query, first);
+    if (share->nwaiting && first) {
+        ngx_queue_remove(&share->queue);
+    }
+
+    if (first) {
+        ngx_queue_insert_head(&share->waiting, &query->queue);
+        ngx_queue_insert_head(&group->waiting, &share->queue);
+
+    } else {
+        ngx_queue_insert_tail(&share->waiting, &query->queue);
+
+        if (share->nwaiting == 0) {
+            ngx_queue_insert_tail(&group->waiting, &share->queue);
+        }
+    }
+
+    if (query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) {
+        share->npatient++;
+    }
+
+    share->nwaiting++;
+    group->nwaiting++;
     ngx_guildlog_stats_gauge(pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, 1);
 
     query->round = pool->round;
@@ -781,7 +754,21 @@ db_queue_leave(ngx_guildlog_db_query_t *query)
 static void
 db_queue_remove(ngx_guildlog_db_query_t *query)
 {
-    db_share_leave(query);
+    ngx_guildlog_db_share_t  *share;
+
+    share = query->share;
+
+    ngx_queue_remove(&query->queue);
+    share->group->nwaiting--;
+
+    if (query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) {
+        share->npatient--;
+    }
+
+    if (--share->nwaiting == 0) {
+        ngx_queue_remove(&share->queue);
+    }
+
     ngx_guildlog_stats_gauge(query->pool->stats, NGX_GUILDLOG_GAUGE_QUEUED, -1);
 
     ngx_guildlog_event_stop(&query->timer);
@@ -829,9 +816,8 @@ db_queue_wait_expired(ngx_event_t *ev)
 }
 
 
-/* sends what can be sent */
-
-/* a server whose query was sent goes behind the others */
+/* sends what can be sent; a server whose query was sent goes behind the
+   others */
 
 static void
 db_queue_send(ngx_guildlog_db_group_t *group)
@@ -1102,20 +1088,27 @@ ngx_guildlog_db_share_init(ngx_guildlog_db_group_t *group)
 }
 
 
-/* the query belongs to its server's share until it quits; NGX_ERROR if out of
-   memory */
+/* the query belongs to its server's share as long as it lives; NGX_ERROR if out
+   of memory */
 
 static ngx_int_t
 db_share_join(ngx_guildlog_db_group_t *group, ngx_guildlog_db_query_t *query)
 {
     ngx_rbtree_key_t          key;
+    ngx_rbtree_node_t        *node;
     ngx_guildlog_db_share_t  *share;
 
     key = db_share_key(query);
+    node = group->shares.root;
 
-    share = db_share_find(group, key);
+    while (node != &group->sentinel && node->key != key) {
+        node = key < node->key ? node->left : node->right;
+    }
 
-    if (share == NULL) {
+    if (node != &group->sentinel) {
+        share = ngx_rbtree_data(node, ngx_guildlog_db_share_t, node);
+
+    } else {
         share = ngx_calloc(sizeof(ngx_guildlog_db_share_t), group->pool->log);
         if (share == NULL) {
             return NGX_ERROR;
@@ -1210,100 +1203,8 @@ ngx_guildlog_db_share_payer(const ngx_str_t *token, const ngx_str_t *guild)
 }
 
 
-static ngx_guildlog_db_share_t *
-db_share_find(ngx_guildlog_db_group_t *group, ngx_rbtree_key_t key)
-{
-    ngx_rbtree_node_t  *node;
-
-    node = group->shares.root;
-
-    while (node != &group->sentinel) {
-
-        if (key == node->key) {
-            return ngx_rbtree_data(node, ngx_guildlog_db_share_t, node);
-        }
-
-        node = key < node->key ? node->left : node->right;
-    }
-
-    return NULL;
-}
-
-
-static void
-db_share_quit(ngx_guildlog_db_query_t *query)
-{
-    ngx_guildlog_db_share_t  *share;
-
-    share = query->share;
-
-    if (share && --share->refs == 0) {
-        ngx_rbtree_delete(&share->group->shares, &share->node);
-        ngx_free(share);
-    }
-}
-
-
-/* the query waits: before all others, or behind those of its server; it waits
-   no longer */
-
-static void
-db_share_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first)
-{
-    ngx_guildlog_db_group_t  *group;
-    ngx_guildlog_db_share_t  *share;
-
-    share = query->share;
-    group = share->group;
-
-    if (share->nwaiting && first) {
-        ngx_queue_remove(&share->queue);
-    }
-
-    if (first) {
-        ngx_queue_insert_head(&share->waiting, &query->queue);
-        ngx_queue_insert_head(&group->waiting, &share->queue);
-
-    } else {
-        ngx_queue_insert_tail(&share->waiting, &query->queue);
-
-        if (share->nwaiting == 0) {
-            ngx_queue_insert_tail(&group->waiting, &share->queue);
-        }
-    }
-
-    if (query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) {
-        share->npatient++;
-    }
-
-    share->nwaiting++;
-    group->nwaiting++;
-}
-
-
-static void
-db_share_leave(ngx_guildlog_db_query_t *query)
-{
-    ngx_guildlog_db_share_t  *share;
-
-    share = query->share;
-
-    ngx_queue_remove(&query->queue);
-    share->group->nwaiting--;
-
-    if (query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT) {
-        share->npatient--;
-    }
-
-    if (--share->nwaiting == 0) {
-        ngx_queue_remove(&share->queue);
-    }
-}
-
-
-/* n: 1 when the query is sent, -1 when it is in flight no longer */
-
-/* SERIAL queries, one behind the other on one connection, do not count */
+/* n: 1 when the query is sent, -1 when it is in flight no longer.  SERIAL ones,
+   one behind the other on one connection, do not count */
 
 static void
 db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n)
@@ -1314,9 +1215,7 @@ db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n)
 }
 
 
-/* has its server as many in flight, as many that wait, as it may? */
-
-/* a query of no server is not bounded here */
+/* has its server as many in flight as it may?  No server: it is not bounded */
 
 static ngx_uint_t
 db_share_full(ngx_guildlog_db_query_t *query)
@@ -1327,7 +1226,8 @@ db_share_full(ngx_guildlog_db_query_t *query)
 }
 
 
-/* PATIENT queries take no place in the line of the others */
+/* has its server as many that wait as it may?  PATIENT ones take no place in
+   the line of the others */
 
 static ngx_uint_t
 db_share_line_full(ngx_guildlog_db_query_t *query)
@@ -1348,52 +1248,6 @@ db_share_line_full(ngx_guildlog_db_query_t *query)
 
     return !(query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT)
            && share->nwaiting - share->npatient >= group->share_line;
-}
-
-
-/*
- * The newest one that waits in the share where most do, if these are more than
- * the query would find in its own; or NULL.
- */
-
-/*
- * An equal length does not count: the newcomer would take its place.  Who is
- * PATIENT has half of an answer, and stays.
- */
-
-static ngx_guildlog_db_query_t *
-db_share_longest(ngx_guildlog_db_query_t *query)
-{
-    ngx_uint_t                n, most;
-    ngx_queue_t              *q;
-    ngx_guildlog_db_query_t  *other;
-    ngx_guildlog_db_share_t  *share, *longest;
-
-    longest = NULL;
-    most = query->share->nwaiting + 1;
-
-    ngx_guildlog_queue_each(q, &query->share->group->waiting) {
-        share = ngx_queue_data(q, ngx_guildlog_db_share_t, queue);
-        n = share->nwaiting - share->npatient;
-
-        if (share->node.key && n > most) {
-            most = n;
-            longest = share;
-        }
-    }
-
-    if (longest == NULL) {
-        return NULL;
-    }
-
-    q = &longest->waiting;
-
-    do {
-        q = ngx_queue_prev(q);
-        other = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
-    } while (other->stmt->flags & NGX_GUILDLOG_STMT_PATIENT);
-
-    return other;
 }
 
 
