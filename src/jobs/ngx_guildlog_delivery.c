@@ -38,7 +38,6 @@
 
 static void delivery_tick(ngx_event_t *ev);
 static void delivery_go(ngx_event_t *ev);
-static void delivery_go_one(ngx_guildlog_delivery_t *d);
 static void delivery_release(ngx_guildlog_delivery_t *d);
 static void delivery_released(void *data, ngx_guildlog_db_result_t *result);
 static void delivery_gauges(ngx_guildlog_delivery_t *d);
@@ -56,7 +55,7 @@ static void delivery_find(ngx_guildlog_delivery_t *d);
 static void delivery_find_place(ngx_guildlog_delivery_t *d, ngx_str_t *args,
     u_char *numbers);
 static void delivery_find_done(void *data, ngx_guildlog_db_result_t *result);
-static ngx_uint_t delivery_find_halve(ngx_guildlog_delivery_t *d,
+static void delivery_find_refused(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result);
 static void delivery_find_parked(void *data, ngx_guildlog_db_result_t *result);
 static void delivery_find_again(ngx_guildlog_delivery_t *d);
@@ -64,8 +63,6 @@ static void delivery_find_page(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result);
 static void delivery_secret(ngx_guildlog_delivery_t *d);
 static void delivery_secret_told(void *data, ngx_guildlog_db_result_t *result);
-static ngx_int_t delivery_secret_open(ngx_guildlog_delivery_t *d,
-    ngx_pool_t *pool, const ngx_str_t *told);
 
 
 ngx_guildlog_delivery_t *
@@ -86,7 +83,6 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
 
     d->fd = (ngx_socket_t) -1;
     d->env.conf = conf;
-    d->env.states = ngx_guildlog_lane_states;
     d->env.applications = d->applications;
     d->env.pool = pool;
     d->env.stats = stats;
@@ -256,8 +252,10 @@ delivery_go(ngx_event_t *ev)
 {
     ngx_guildlog_delivery_t *d = ev->data;
 
-    uint64_t     end;
-    ngx_uint_t   requests, rested;
+    uint64_t              end;
+    ngx_uint_t            requests, rested;
+    ngx_queue_t          *q;
+    ngx_guildlog_lane_t  *lane;
 
     rested = ev->timedout;
     ev->timedout = 0;
@@ -278,7 +276,13 @@ delivery_go(ngx_event_t *ev)
     end = ngx_guildlog_clock_us() + DELIVERY_MOMENT;
 
     while (!ngx_queue_empty(&d->going)) {
-        delivery_go_one(d);
+        q = ngx_queue_head(&d->going);
+        ngx_queue_remove(q);
+
+        lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
+        lane->goes_on = 0;
+
+        ngx_guildlog_delivery_queue_resume(lane);
 
         if (requests || ngx_guildlog_clock_us() >= end) {
             break;
@@ -287,22 +291,6 @@ delivery_go(ngx_event_t *ev)
 
     ngx_guildlog_delivery_queue_post_go(d);
     ngx_guildlog_delivery_step(d);
-}
-
-
-static void
-delivery_go_one(ngx_guildlog_delivery_t *d)
-{
-    ngx_queue_t          *q;
-    ngx_guildlog_lane_t  *lane;
-
-    q = ngx_queue_head(&d->going);
-    ngx_queue_remove(q);
-
-    lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
-    lane->goes_on = 0;
-
-    ngx_guildlog_delivery_queue_resume(lane);
 }
 
 
@@ -628,12 +616,9 @@ delivery_lease_hold(ngx_guildlog_delivery_t *d,
 
 /*
  * Finds lanes that have something to do: those called for since the last find,
- * and now and then, in a sweep, all of them.
+ * and now and then, in a sweep, all of them.  It goes page by page; further
+ * lanes stay in the database while many are at hand.
  */
-
-/* finds lanes that have something to do */
-
-/* page by page; further lanes stay in the database while many are at hand */
 
 static void
 delivery_find(ngx_guildlog_delivery_t *d)
@@ -702,12 +687,7 @@ delivery_find_done(void *data, ngx_guildlog_db_result_t *result)
     d->find = NULL;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-
-        if (!delivery_find_halve(d, result)) {
-            ngx_guildlog_delivery_park_log(&d->env, "lanes", result);
-            delivery_find_again(d);
-        }
-
+        delivery_find_refused(d, result);
         return;
     }
 
@@ -735,17 +715,19 @@ delivery_find_done(void *data, ngx_guildlog_db_result_t *result)
 }
 
 
-/* 1: finds the same again with a smaller page, or without the lane to blame */
+/* the same again with a smaller page, or without the lane to blame */
 
-static ngx_uint_t
-delivery_find_halve(ngx_guildlog_delivery_t *d,
+static void
+delivery_find_refused(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result)
 {
     u_char     numbers[2 * NGX_INT64_LEN];
     ngx_str_t  args[5];
 
     if (ngx_exiting || !ngx_guildlog_delivery_park_blames(result)) {
-        return 0;
+        ngx_guildlog_delivery_park_log(&d->env, "lanes", result);
+        delivery_find_again(d);
+        return;
     }
 
     d->halved = 1;
@@ -753,7 +735,7 @@ delivery_find_halve(ngx_guildlog_delivery_t *d,
     if (d->page > 1) {
         d->page /= 2;
         ngx_guildlog_delivery_queue_post(d);
-        return 1;
+        return;
     }
 
     /* a page of one lane: the statement parks it, and tells which one it was */
@@ -768,8 +750,6 @@ delivery_find_halve(ngx_guildlog_delivery_t *d,
     if (d->find == NULL) {
         delivery_find_again(d);
     }
-
-    return 1;
 }
 
 
@@ -873,9 +853,6 @@ delivery_find_page(ngx_guildlog_delivery_t *d, ngx_guildlog_db_result_t *result)
  * nothing of its shards, so it leases none.
  */
 
-/* asks whether the secret fits, before the
-   first lease */
-
 static void
 delivery_secret(ngx_guildlog_delivery_t *d)
 {
@@ -908,8 +885,9 @@ delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
+    u_char      *blank, *last;
     ngx_int_t    rc;
-    ngx_str_t    told;
+    ngx_str_t    owner, sealed, plain;
     ngx_pool_t  *pool;
 
     d->lease = NULL;
@@ -924,8 +902,21 @@ delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
         return;
     }
 
-    told = ngx_guildlog_db_result_value(result, 0, 1);
-    rc = delivery_secret_open(d, pool, &told);
+    /* the owner of the mark, a blank, the mark */
+
+    owner = ngx_guildlog_db_result_value(result, 0, 1);
+    last = owner.data + owner.len;
+    blank = ngx_strlchr(owner.data, last, ' ');
+    rc = NGX_DECLINED;
+
+    if (blank) {
+        owner.len = blank - owner.data;
+        sealed.data = blank + 1;
+        sealed.len = last - sealed.data;
+
+        rc = ngx_guildlog_seal_open(pool, d->env.conf->key, &owner, &sealed,
+                                    &plain);
+    }
 
     ngx_destroy_pool(pool);
 
@@ -954,31 +945,4 @@ delivery_secret_told(void *data, ngx_guildlog_db_result_t *result)
                   "the secret of \"guildlog_delivery\" is not the one that "
                   "the stored webhooks were sealed with: this machine "
                   "delivers nothing");
-}
-
-
-/* told: the owner of the mark, a blank, the mark.  Returns as
-   ngx_guildlog_seal_open() */
-
-static ngx_int_t
-delivery_secret_open(ngx_guildlog_delivery_t *d, ngx_pool_t *pool,
-    const ngx_str_t *told)
-{
-    u_char     *blank, *last;
-    ngx_str_t   owner, sealed, plain;
-
-    last = told->data + told->len;
-    blank = ngx_strlchr(told->data, last, ' ');
-
-    if (blank == NULL) {
-        return NGX_DECLINED;
-    }
-
-    owner.data = told->data;
-    owner.len = blank - told->data;
-    sealed.data = blank + 1;
-    sealed.len = last - sealed.data;
-
-    return ngx_guildlog_seal_open(pool, d->env.conf->key, &owner, &sealed,
-                                  &plain);
 }

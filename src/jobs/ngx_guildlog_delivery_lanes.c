@@ -43,8 +43,6 @@ static void delivery_lanes_free_in(ngx_queue_t *place);
 static ngx_uint_t delivery_lanes_is_busy(ngx_guildlog_lane_t *lane);
 static void delivery_lanes_doubted(void *data,
     ngx_guildlog_db_result_t *result);
-static void delivery_lanes_doubts_refused(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_db_result_t *result);
 static void delivery_lanes_doubt_parked(void *data,
     ngx_guildlog_db_result_t *result);
 static void delivery_queue_timer(ngx_event_t *ev);
@@ -53,7 +51,6 @@ static ngx_uint_t delivery_queue_has_ended(ngx_guildlog_delivery_t *d,
     ngx_str_t *guild, ngx_str_t *id, ngx_str_t *since);
 static uint64_t delivery_queue_call(ngx_str_t *guild, ngx_str_t *id,
     ngx_str_t *since);
-static void delivery_queue_leave(ngx_guildlog_lane_t *lane);
 static ngx_uint_t delivery_turn_grant(ngx_guildlog_lane_t *lane);
 static ngx_uint_t delivery_turn_safe(ngx_guildlog_delivery_t *d);
 static void delivery_turn_there(ngx_guildlog_delivery_t *d, ngx_uint_t before);
@@ -385,35 +382,24 @@ delivery_lanes_doubted(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
+    ngx_str_t             args[2];
     ngx_uint_t            row;
     ngx_guildlog_lane_t  *lane;
 
     d->doubt = NULL;
 
-    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        delivery_lanes_doubts_refused(d, result);
-        return;
-    }
+    if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
+        d->page_doubts = ngx_min(2 * d->page_doubts,
+                                 NGX_GUILDLOG_DELIVERY_DOUBTS);
 
-    d->page_doubts = ngx_min(2 * d->page_doubts, NGX_GUILDLOG_DELIVERY_DOUBTS);
-
-    if (ngx_exiting) {
-        return;
-    }
-
-    for (row = 0; row < result->rows; row++) {
-        if (delivery_lanes_is_ours(d, result, row)) {
-            (void) delivery_lanes_enter(d, result, row, &d->doubts, &lane);
+        for (row = 0; row < result->rows && !ngx_exiting; row++) {
+            if (delivery_lanes_is_ours(d, result, row)) {
+                (void) delivery_lanes_enter(d, result, row, &d->doubts, &lane);
+            }
         }
+
+        return;
     }
-}
-
-
-static void
-delivery_lanes_doubts_refused(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_db_result_t *result)
-{
-    ngx_str_t  args[2];
 
     if (ngx_exiting || !ngx_guildlog_delivery_park_blames(result)) {
         ngx_guildlog_delivery_park_log(&d->env, "doubts", result);
@@ -511,7 +497,7 @@ ngx_guildlog_delivery_queue_resume(ngx_guildlog_lane_t *lane)
 {
     const ngx_guildlog_lane_state_t  *state;
 
-    state = &lane->env->states[lane->state];
+    state = &ngx_guildlog_lane_states[lane->state];
 
     ngx_log_debug3(NGX_LOG_DEBUG_CORE, lane->env->log, 0,
                    "guildlog lane %V of server %V: %s", &lane->id,
@@ -658,7 +644,30 @@ ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
     d = lane->delivery;
     guild = lane->server;
 
-    delivery_queue_leave(lane);
+    switch (lane->permit) {
+
+    case NGX_GUILDLOG_PERMIT_WAITS:
+        ngx_queue_remove(&lane->queue);
+
+        if (guild->queued && ngx_queue_empty(&guild->waiting)) {
+            guild->queued = 0;
+            ngx_queue_remove(&guild->queue);
+        }
+
+        break;
+
+    case NGX_GUILDLOG_PERMIT_SENT:
+        ngx_guildlog_pace_dropped(&d->pace);
+        delivery_queue_sent(lane);
+        break;
+
+    default:
+        ngx_guildlog_delivery_queue_give_back(lane);
+    }
+
+    if (lane->stepping || lane->goes_on) {
+        ngx_queue_remove(&lane->queue);
+    }
 
     if (d->find) {
         d->ended[d->nended++ % NGX_GUILDLOG_DELIVERY_ENDED] =
@@ -711,40 +720,6 @@ delivery_queue_call(ngx_str_t *guild, ngx_str_t *id, ngx_str_t *since)
 }
 
 
-static void
-delivery_queue_leave(ngx_guildlog_lane_t *lane)
-{
-    ngx_guildlog_guild_t  *guild;
-
-    guild = lane->server;
-
-    switch (lane->permit) {
-
-    case NGX_GUILDLOG_PERMIT_WAITS:
-        ngx_queue_remove(&lane->queue);
-
-        if (guild->queued && ngx_queue_empty(&guild->waiting)) {
-            guild->queued = 0;
-            ngx_queue_remove(&guild->queue);
-        }
-
-        break;
-
-    case NGX_GUILDLOG_PERMIT_SENT:
-        ngx_guildlog_pace_dropped(&lane->delivery->pace);
-        delivery_queue_sent(lane);
-        break;
-
-    default:
-        ngx_guildlog_delivery_queue_give_back(lane);
-    }
-
-    if (lane->stepping || lane->goes_on) {
-        ngx_queue_remove(&lane->queue);
-    }
-}
-
-
 void
 ngx_guildlog_delivery_queue_let_guild(ngx_guildlog_guild_t *guild)
 {
@@ -787,10 +762,9 @@ ngx_guildlog_delivery_queue_find(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
 /*
  * Who sends next, at the pace that the platform bears, and how much delivery
  * leaves to requests: they find a processor free if delivery takes one at most,
- * and the worker's event loop if it takes a little at a time.
+ * and the worker's event loop if it takes a little at a time.  What people wait
+ * for comes first, as far as its share goes.
  */
-
-/* what people wait for comes first, as far as its share goes */
 
 void
 ngx_guildlog_delivery_turn_quota(ngx_guildlog_delivery_t *d)

@@ -35,8 +35,6 @@ static ngx_uint_t delivery_step_late(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result);
 static void delivery_step_end(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
-static ngx_guildlog_lane_result_e delivery_step_result(
-    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 static void delivery_step_entries(ngx_guildlog_step_t *step,
     ngx_guildlog_db_result_t *result);
 static void delivery_refused_told(void *data, ngx_guildlog_db_result_t *result);
@@ -358,11 +356,22 @@ static void
 delivery_step_end(ngx_guildlog_lane_t *lane, ngx_guildlog_db_result_t *result,
     ngx_uint_t row)
 {
-    ngx_guildlog_delivery_t     *d;
-    ngx_guildlog_lane_result_e   became;
+    ngx_str_t                 value;
+    ngx_uint_t                became;
+    ngx_guildlog_delivery_t  *d;
+
+    /* "ok", "empty" ... by ngx_guildlog_lane_result_e; the last is "lost" */
+
+    static const u_char       letters[] = "oecsp";
 
     d = lane->delivery;
-    became = delivery_step_result(result, row);
+    value = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_ROW_RESULT);
+
+    for (became = 0; letters[became]; became++) {
+        if (value.len && value.data[0] == letters[became]) {
+            break;
+        }
+    }
 
     if (became != NGX_GUILDLOG_LANE_LOST) {
         ngx_guildlog_lane_committed(lane);
@@ -382,28 +391,6 @@ delivery_step_end(ngx_guildlog_lane_t *lane, ngx_guildlog_db_result_t *result,
     }
 
     ngx_guildlog_lane_stepped(lane, became);
-}
-
-
-static ngx_guildlog_lane_result_e
-delivery_step_result(ngx_guildlog_db_result_t *result, ngx_uint_t row)
-{
-    ngx_str_t   value;
-    ngx_uint_t  i;
-
-    /* "ok", "empty" ... by ngx_guildlog_lane_result_e; the last is "lost" */
-
-    static const u_char  letters[] = "oecsp";
-
-    value = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_ROW_RESULT);
-
-    for (i = 0; letters[i]; i++) {
-        if (value.len && value.data[0] == letters[i]) {
-            break;
-        }
-    }
-
-    return i;
 }
 
 

@@ -126,18 +126,10 @@ static void indexer_end(ngx_guildlog_indexer_t *indexer, ngx_msec_t wait);
 static ngx_int_t indexer_job_begin(ngx_guildlog_indexer_job_t *job,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t indexer_job_build(ngx_guildlog_indexer_job_t *job);
-static void indexer_job_docs(const ngx_guildlog_indexer_job_t *job,
-    ngx_str_t *args);
-static ngx_int_t indexer_job_page(ngx_guildlog_indexer_job_t *job,
-    ngx_guildlog_db_result_t *result);
 static ngx_str_t indexer_job_value(ngx_guildlog_indexer_job_t *job,
     indexer_job_doc_e column);
 static ngx_int_t indexer_job_add(ngx_guildlog_indexer_job_t *job);
 static ngx_int_t indexer_job_write( ngx_guildlog_indexer_job_t *job);
-static void indexer_job_put(const ngx_guildlog_indexer_job_t *job,
-    ngx_str_t *args);
-static ngx_int_t indexer_job_stored(ngx_guildlog_indexer_job_t *job,
-    ngx_guildlog_db_result_t *result);
 static ngx_int_t indexer_job_part(ngx_guildlog_indexer_job_t *job,
     const ngx_str_t *made);
 static void indexer_job_end(ngx_guildlog_indexer_job_t *job);
@@ -291,19 +283,37 @@ indexer_job_done(void *data, ngx_guildlog_db_result_t *result)
 static void
 indexer_ask_docs(ngx_guildlog_indexer_t *indexer)
 {
-    ngx_str_t  args[NGX_GUILDLOG_INDEXER_JOB_DOCS];
+    ngx_str_t                          args[NGX_GUILDLOG_INDEXER_JOB_DOCS];
+    const ngx_guildlog_indexer_job_t  *job;
 
-    indexer_job_docs(&indexer->job, args);
+    job = &indexer->job;
+
+    args[0] = job->guild;
+    args[1] = job->bot;
+    args[2].data = (u_char *) (job->run ? "t" : "f");
+    args[2].len = 1;
+    args[3] = job->low;
+    args[4] = job->high;
+    args[5] = job->since;
+    args[6] = job->until;
+    args[7] = job->at;
+    ngx_str_set(&args[8], INDEXER_JOB_PAGE);
 
     indexer_ask(indexer, ngx_guildlog_stmt_search_docs, args,
                 indexer_docs_done);
 }
 
 
+/* the id of the last row tells where the next page begins; null: nowhere */
+
 static void
 indexer_docs_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_indexer_t *indexer = data;
+
+    ngx_guildlog_indexer_job_t  *job;
+
+    job = &indexer->job;
 
     indexer_answered(indexer, result);
 
@@ -312,10 +322,26 @@ indexer_docs_done(void *data, ngx_guildlog_db_result_t *result)
         return;
     }
 
-    if (indexer_job_page(&indexer->job, result) != NGX_OK) {
+    if (job->page) {
+        ngx_destroy_pool(job->page);
+    }
+
+    job->page = ngx_create_pool(INDEXER_JOB_POOL, job->log);
+
+    if (job->page == NULL
+        || ngx_guildlog_db_result_keep(result, job->page) != NGX_OK)
+    {
         indexer_end(indexer, INDEXER_RETRY);
         return;
     }
+
+    job->docs = *result;
+    job->docs.rows--;
+    job->row = 0;
+
+    job->at = ngx_guildlog_db_result_value(result, job->docs.rows,
+                                           INDEXER_JOB_ID);
+    job->last = (job->at.data == NULL);
 
     indexer_go(indexer, INDEXER_ADD);
 }
@@ -375,23 +401,56 @@ indexer_write(ngx_guildlog_indexer_t *indexer)
 }
 
 
+/*
+ * A run tells up to which arrival all is indexed from then on, a back part down
+ * to which id.
+ */
+
 static void
 indexer_put(ngx_guildlog_indexer_t *indexer)
 {
-    ngx_str_t  args[NGX_GUILDLOG_INDEXER_JOB_PUT];
+    ngx_str_t                          args[NGX_GUILDLOG_INDEXER_JOB_PUT];
+    const ngx_guildlog_indexer_job_t  *job;
 
-    indexer_job_put(&indexer->job, args);
+    job = &indexer->job;
+
+    args[0] = job->guild;
+    args[1] = job->bot;
+    args[2] = job->what;
+    args[3] = job->erased;
+    args[4] = job->run ? job->since : job->high;
+    args[5] = !job->ended ? job->done : job->run ? job->until : job->low;
+    args[6] = job->keys;
+    args[7] = job->parts;
+    args[8] = job->pack->shape;
+    args[9] = job->pack->blob;
+
+    if (job->day && !job->ended) {
+        ngx_str_set(&args[2], "part");
+        ngx_str_set(&args[6], "{}");
+        ngx_str_set(&args[7], "{}");
+    }
 
     indexer_ask(indexer, ngx_guildlog_stmt_search_put, args, indexer_put_done);
 }
 
 
-/* without an answer it is stored or not; the schema knows */
+/*
+ * Without an answer it is stored or not; the schema knows.  Another status than
+ * 200: somebody else was first, or entries went meanwhile, and nothing is
+ * stored.  A part of a day counts as soon as the last one is stored.
+ */
 
 static void
 indexer_put_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_indexer_t *indexer = data;
+
+    ngx_int_t                    status;
+    ngx_str_t                    made;
+    ngx_guildlog_indexer_job_t  *job;
+
+    job = &indexer->job;
 
     indexer_answered(indexer, result);
 
@@ -400,19 +459,26 @@ indexer_put_done(void *data, ngx_guildlog_db_result_t *result)
         return;
     }
 
-    switch (indexer_job_stored(&indexer->job, result)) {
+    status = ngx_guildlog_db_result_number(result, 0, 0);
+    made = ngx_guildlog_db_result_value(result, 0, 1);
 
-    case NGX_AGAIN:
-        indexer_go(indexer, INDEXER_ADD);
-        break;
+    ngx_log_debug3(NGX_LOG_DEBUG_CORE, job->log, 0,
+                   "guildlog index: %ui entries, %ui segments, status %i",
+                   job->added, job->pack->n, status);
 
-    case NGX_ERROR:
-        indexer_end(indexer, INDEXER_RETRY);
-        break;
-
-    default:
+    if (status != 200 || job->ended || !job->day) {
         indexer_end(indexer, 0);
+        return;
     }
+
+    if (indexer_job_part(job, &made) != NGX_OK
+        || indexer_job_build(job) != NGX_OK)
+    {
+        indexer_end(indexer, INDEXER_RETRY);
+        return;
+    }
+
+    indexer_go(indexer, INDEXER_ADD);
 }
 
 
@@ -631,56 +697,6 @@ indexer_job_build(ngx_guildlog_indexer_job_t *job)
 }
 
 
-/* what the next page is asked for by */
-
-static void
-indexer_job_docs(const ngx_guildlog_indexer_job_t *job, ngx_str_t *args)
-{
-    args[0] = job->guild;
-    args[1] = job->bot;
-    args[2].data = (u_char *) (job->run ? "t" : "f");
-    args[2].len = 1;
-    args[3] = job->low;
-    args[4] = job->high;
-    args[5] = job->since;
-    args[6] = job->until;
-    args[7] = job->at;
-    ngx_str_set(&args[8], INDEXER_JOB_PAGE);
-}
-
-
-/* takes the result of search_docs; NGX_ERROR: no memory */
-
-/* the id of the last row tells where the next page begins; null: nowhere */
-
-static ngx_int_t
-indexer_job_page(ngx_guildlog_indexer_job_t *job,
-    ngx_guildlog_db_result_t *result)
-{
-    if (job->page) {
-        ngx_destroy_pool(job->page);
-    }
-
-    job->page = ngx_create_pool(INDEXER_JOB_POOL, job->log);
-
-    if (job->page == NULL
-        || ngx_guildlog_db_result_keep(result, job->page) != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    job->docs = *result;
-    job->docs.rows--;
-    job->row = 0;
-
-    job->at = ngx_guildlog_db_result_value(result, job->docs.rows,
-                                           INDEXER_JOB_ID);
-    job->last = (job->at.data == NULL);
-
-    return NGX_OK;
-}
-
-
 static ngx_str_t
 indexer_job_value(ngx_guildlog_indexer_job_t *job, indexer_job_doc_e column)
 {
@@ -756,72 +772,6 @@ indexer_job_write(ngx_guildlog_indexer_job_t *job)
     job->pack = ngx_guildlog_pack_create(job->build->segments, job->log);
 
     return job->pack ? NGX_AGAIN : NGX_ERROR;
-}
-
-
-/* what is stored */
-
-/*
- * A run tells up to which arrival all is indexed from then on, a back part down
- * to which id.
- */
-
-static void
-indexer_job_put(const ngx_guildlog_indexer_job_t *job, ngx_str_t *args)
-{
-    args[0] = job->guild;
-    args[1] = job->bot;
-    args[2] = job->what;
-    args[3] = job->erased;
-    args[4] = job->run ? job->since : job->high;
-    args[5] = !job->ended ? job->done : job->run ? job->until : job->low;
-    args[6] = job->keys;
-    args[7] = job->parts;
-    args[8] = job->pack->shape;
-    args[9] = job->pack->blob;
-
-    if (job->day && !job->ended) {
-        ngx_str_set(&args[2], "part");
-        ngx_str_set(&args[6], "{}");
-        ngx_str_set(&args[7], "{}");
-    }
-}
-
-
-/*
- * After search_put.  NGX_OK: the job is done.  NGX_DECLINED: somebody else was
- * first, or entries went meanwhile, and nothing is stored.  NGX_AGAIN: a part
- * of a day is stored, which counts as soon as the last one is.  NGX_ERROR: no
- * memory.
- */
-
-static ngx_int_t
-indexer_job_stored(ngx_guildlog_indexer_job_t *job,
-    ngx_guildlog_db_result_t *result)
-{
-    ngx_int_t  status;
-    ngx_str_t  made;
-
-    status = ngx_guildlog_db_result_number(result, 0, 0);
-    made = ngx_guildlog_db_result_value(result, 0, 1);
-
-    ngx_log_debug3(NGX_LOG_DEBUG_CORE, job->log, 0,
-                   "guildlog index: %ui entries, %ui segments, status %i",
-                   job->added, job->pack->n, status);
-
-    if (status != 200) {
-        return NGX_DECLINED;
-    }
-
-    if (job->ended || !job->day) {
-        return NGX_OK;
-    }
-
-    if (indexer_job_part(job, &made) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    return indexer_job_build(job) == NGX_OK ? NGX_AGAIN : NGX_ERROR;
 }
 
 

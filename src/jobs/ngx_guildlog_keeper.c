@@ -9,8 +9,8 @@
 #include "base/ngx_guildlog_json.h"
 
 
-#define NGX_GUILDLOG_KEEPER_PAUSE  20       /* ms, between steps, at least */
-#define NGX_GUILDLOG_KEEPER_RETRY  5000     /* ms, the database refused */
+#define KEEPER_PAUSE  20       /* ms, between steps, at least */
+#define KEEPER_RETRY  5000     /* ms, the database refused */
 
 
 struct ngx_guildlog_keeper_s {
@@ -27,15 +27,10 @@ struct ngx_guildlog_keeper_s {
 };
 
 
-static void ngx_guildlog_keeper_step(ngx_event_t *ev);
-static void ngx_guildlog_keeper_done(void *data,
-    ngx_guildlog_db_result_t *result);
-static ngx_msec_t ngx_guildlog_keeper_next(ngx_guildlog_keeper_t *keeper,
-    ngx_guildlog_db_result_t *result);
-static void ngx_guildlog_keeper_note(ngx_guildlog_keeper_t *keeper,
-    const ngx_str_t *body);
-static void ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper,
-    const char *name, json_t *facts);
+static void keeper_step(ngx_event_t *ev);
+static void keeper_done(void *data, ngx_guildlog_db_result_t *result);
+static void keeper_task(ngx_guildlog_keeper_t *keeper, const char *name,
+    json_t *facts);
 
 
 ngx_guildlog_keeper_t *
@@ -58,7 +53,7 @@ ngx_guildlog_keeper_create(ngx_cycle_t *cycle,
     keeper->stats = stats;
     keeper->log = cycle->log;
 
-    keeper->timer.handler = ngx_guildlog_keeper_step;
+    keeper->timer.handler = keeper_step;
     keeper->timer.data = keeper;
     keeper->timer.log = cycle->log;
     keeper->timer.cancelable = 1;
@@ -78,9 +73,7 @@ ngx_guildlog_keeper_create(ngx_cycle_t *cycle,
 void
 ngx_guildlog_keeper_destroy(ngx_guildlog_keeper_t *keeper)
 {
-    if (keeper->timer.timer_set) {
-        ngx_del_timer(&keeper->timer);
-    }
+    ngx_guildlog_event_stop(&keeper->timer);
 
     if (keeper->query) {
         ngx_guildlog_db_pool_detach(keeper->query);
@@ -92,7 +85,7 @@ ngx_guildlog_keeper_destroy(ngx_guildlog_keeper_t *keeper)
 
 
 static void
-ngx_guildlog_keeper_step(ngx_event_t *ev)
+keeper_step(ngx_event_t *ev)
 {
     ngx_guildlog_keeper_t *keeper = ev->data;
 
@@ -115,27 +108,10 @@ ngx_guildlog_keeper_step(ngx_event_t *ev)
 
     keeper->query = ngx_guildlog_db_pool_submit(keeper->pool,
                          &ngx_guildlog_stmts[ngx_guildlog_stmt_keeper_step],
-                         args, ngx_guildlog_keeper_done, keeper);
+                         args, keeper_done, keeper);
 
     if (keeper->query == NULL) {
-        ngx_add_timer(&keeper->timer, NGX_GUILDLOG_KEEPER_RETRY);
-    }
-}
-
-
-static void
-ngx_guildlog_keeper_done(void *data, ngx_guildlog_db_result_t *result)
-{
-    ngx_guildlog_keeper_t *keeper = data;
-
-    ngx_msec_t  wait;
-
-    keeper->query = NULL;
-
-    wait = ngx_guildlog_keeper_next(keeper, result);
-
-    if (!ngx_exiting) {
-        ngx_add_timer(&keeper->timer, wait);
+        ngx_add_timer(&keeper->timer, KEEPER_RETRY);
     }
 }
 
@@ -147,67 +123,62 @@ ngx_guildlog_keeper_done(void *data, ngx_guildlog_db_result_t *result)
  * processor might never be enough.
  */
 
-static ngx_msec_t
-ngx_guildlog_keeper_next(ngx_guildlog_keeper_t *keeper,
-    ngx_guildlog_db_result_t *result)
-{
-    ngx_int_t   status;
-    ngx_str_t   body;
-    ngx_msec_t  pause;
-
-    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
-
-        if (result->outcome == NGX_GUILDLOG_DB_REFUSED) {
-            ngx_log_error(NGX_LOG_ERR, keeper->log, 0,
-                          "guildlog database \"%V\": the keeper's step "
-                          "failed, SQLSTATE %s: %V", &keeper->database->name,
-                          result->sqlstate, &result->message);
-        }
-
-        return NGX_GUILDLOG_KEEPER_RETRY;
-    }
-
-    status = ngx_guildlog_db_result_number(result, 0, 0);
-    body = ngx_guildlog_db_result_value(result, 0, 1);
-
-    if (body.data) {
-        ngx_guildlog_keeper_note(keeper, &body);
-    }
-
-    pause = ngx_max(result->time_us / 1000, NGX_GUILDLOG_KEEPER_PAUSE);
-
-    switch (status) {
-    case 200:
-        return pause;
-    case 202:
-        return pause / 4;
-    default:
-        return ngx_max(pause, keeper->conf->interval);
-    }
-}
-
-
 static void
-ngx_guildlog_keeper_note(ngx_guildlog_keeper_t *keeper, const ngx_str_t *body)
+keeper_done(void *data, ngx_guildlog_db_result_t *result)
 {
+    ngx_guildlog_keeper_t *keeper = data;
+
     json_t        *tasks, *facts;
+    ngx_int_t      status;
+    ngx_str_t      body;
+    ngx_msec_t     wait;
     const char    *name;
     json_error_t   cause;
 
-    tasks = ngx_guildlog_json_read_any(body->data, body->len, 0, &cause);
+    keeper->query = NULL;
+    wait = KEEPER_RETRY;
 
-    json_object_foreach(tasks, name, facts) {
-        ngx_guildlog_keeper_task(keeper, name, facts);
+    if (result->outcome == NGX_GUILDLOG_DB_REFUSED) {
+        ngx_log_error(NGX_LOG_ERR, keeper->log, 0,
+                      "guildlog database \"%V\": the keeper's step "
+                      "failed, SQLSTATE %s: %V", &keeper->database->name,
+                      result->sqlstate, &result->message);
     }
 
-    json_decref(tasks);
+    if (result->outcome == NGX_GUILDLOG_DB_ROWS && result->rows == 1) {
+        status = ngx_guildlog_db_result_number(result, 0, 0);
+        body = ngx_guildlog_db_result_value(result, 0, 1);
+
+        if (body.data) {
+            tasks = ngx_guildlog_json_read_any(body.data, body.len, 0, &cause);
+
+            json_object_foreach(tasks, name, facts) {
+                keeper_task(keeper, name, facts);
+            }
+
+            json_decref(tasks);
+        }
+
+        wait = ngx_max(result->time_us / 1000, KEEPER_PAUSE);
+
+        if (status == 202) {
+            wait /= 4;
+
+        } else if (status != 200) {
+            wait = ngx_max(wait, keeper->conf->interval);
+        }
+    }
+
+    if (!ngx_exiting) {
+        ngx_add_timer(&keeper->timer, wait);
+    }
 }
 
 
 /* if there are several databases, all but the first show their name */
 
 static void
-ngx_guildlog_keeper_task(ngx_guildlog_keeper_t *keeper, const char *name,
+keeper_task(ngx_guildlog_keeper_t *keeper, const char *name,
     json_t *facts)
 {
     u_char                buf[256], line[NGX_MAX_ERROR_STR / 4];

@@ -29,8 +29,6 @@ static void lane_begin(ngx_guildlog_lane_t *lane);
 static void lane_post(ngx_guildlog_lane_t *lane);
 static void lane_next(ngx_guildlog_lane_t *lane);
 static void lane_rest(ngx_guildlog_lane_t *lane);
-static void lane_leave(ngx_guildlog_lane_t *lane);
-static void lane_count(ngx_guildlog_lane_t *lane);
 static uint64_t lane_entry_id(const ngx_guildlog_lane_entry_t *entry);
 static void lane_outcome_posted(void *data,
     ngx_guildlog_client_response_t *answer);
@@ -40,9 +38,6 @@ static void lane_outcome_of(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict, ngx_guildlog_client_response_t *answer);
 static void lane_outcome_isolate(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
-static void lane_outcome_reject(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_verdict_t *verdict);
-static void lane_outcome_follow(ngx_guildlog_lane_t *lane);
 static void lane_outcome_end(ngx_guildlog_lane_t *lane);
 static ngx_msec_t lane_outcome_wait(ngx_guildlog_lane_t *lane);
 static ngx_int_t lane_row_read(ngx_guildlog_lane_t *lane,
@@ -405,6 +400,7 @@ lane_rest(ngx_guildlog_lane_t *lane)
 void
 ngx_guildlog_lane_committed(ngx_guildlog_lane_t *lane)
 {
+    ngx_str_t                  end;
     ngx_guildlog_lane_work_t  *work;
 
     work = &lane->work;
@@ -414,7 +410,11 @@ ngx_guildlog_lane_committed(ngx_guildlog_lane_t *lane)
         lane->upto = lane->head;
 
         if (work->done_to) {
-            lane_count(lane);
+            end.data = (u_char *) (work->reason ? work->reason : "delivered");
+            end.len = ngx_strlen(end.data);
+
+            ngx_guildlog_traffic_entries(lane->env->traffic, &end,
+                                         work->done_to - lane->head);
 
             lane->head = work->done_to;
             lane->upto = work->done_to;
@@ -435,11 +435,24 @@ void
 ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
     ngx_guildlog_lane_result_e result)
 {
+    ngx_msec_int_t  rest;
+
     switch (result) {
 
     case NGX_GUILDLOG_LANE_EMPTY:
         ngx_guildlog_delivery_queue_give_back(lane);
-        lane_leave(lane);
+
+        /* it stays while it knows a pace that the database does not know */
+
+        rest = (ngx_msec_int_t) (lane->slow_to - ngx_current_msec);
+
+        if (lane->slow && rest > 0) {
+            ngx_guildlog_delivery_queue_sleep(lane, rest,
+                                              NGX_GUILDLOG_STATE_FORGET);
+            return;
+        }
+
+        ngx_guildlog_delivery_queue_forget(lane);
         return;
 
     case NGX_GUILDLOG_LANE_CLOSING:
@@ -455,40 +468,6 @@ ngx_guildlog_lane_stepped(ngx_guildlog_lane_t *lane,
     default:
         ngx_guildlog_delivery_queue_go_on(lane, lane->state);
     }
-}
-
-
-/* it stays while it has learnt a pace, which the database does not know */
-
-static void
-lane_leave(ngx_guildlog_lane_t *lane)
-{
-    ngx_msec_int_t  rest;
-
-    rest = (ngx_msec_int_t) (lane->slow_to - ngx_current_msec);
-
-    if (lane->slow && rest > 0) {
-        ngx_guildlog_delivery_queue_sleep(lane, rest,
-                                          NGX_GUILDLOG_STATE_FORGET);
-        return;
-    }
-
-    ngx_guildlog_delivery_queue_forget(lane);
-}
-
-
-/* counts the entries that have come to their end */
-
-static void
-lane_count(ngx_guildlog_lane_t *lane)
-{
-    ngx_str_t  end;
-
-    end.data = (u_char *) (lane->work.reason ? lane->work.reason : "delivered");
-    end.len = ngx_strlen(end.data);
-
-    ngx_guildlog_traffic_entries(lane->env->traffic, &end,
-                                 lane->work.done_to - lane->head);
 }
 
 
@@ -518,8 +497,6 @@ lane_entry_id(const ngx_guildlog_lane_entry_t *entry)
 /*
  * What the platform answers to a message, and what becomes of the message.
  */
-
-/* what becomes of its message */
 
 static void
 lane_outcome_posted(void *data, ngx_guildlog_client_response_t *answer)
@@ -643,7 +620,16 @@ static void
 lane_outcome_isolate(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)
 {
     if (lane->packed == 1 || verdict->embed == 0) {
-        lane_outcome_reject(lane, verdict);
+        ngx_log_error(NGX_LOG_WARN, lane->env->log, 0,
+                      "lane %V of server %V: an entry was refused: %s, code "
+                      "%ui", &lane->id, &lane->guild, verdict->reason,
+                      verdict->code);
+
+        lane->work.refused = 1;
+        lane->work.reason = "rejected";
+
+        ngx_guildlog_lane_outcome_decide(lane, lane->entries[0].seq,
+                                         NGX_GUILDLOG_LANE_NOT_DELIVERED);
         return;
     }
 
@@ -660,20 +646,11 @@ lane_outcome_isolate(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)
 }
 
 
-static void
-lane_outcome_reject(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)
-{
-    ngx_log_error(NGX_LOG_WARN, lane->env->log, 0,
-                  "lane %V of server %V: an entry was refused: %s, code %ui",
-                  &lane->id, &lane->guild, verdict->reason, verdict->code);
-
-    lane->work.refused = 1;
-    lane->work.reason = "rejected";
-
-    ngx_guildlog_lane_outcome_decide(lane, lane->entries[0].seq,
-                                     NGX_GUILDLOG_LANE_NOT_DELIVERED);
-}
-
+/*
+ * The next intent is committed with the outcome, if it may be sent at once.  If
+ * no entry is at hand for it, the permit is kept for what may have come
+ * meanwhile.
+ */
 
 void
 ngx_guildlog_lane_outcome_decide(ngx_guildlog_lane_t *lane, int64_t to,
@@ -695,19 +672,6 @@ ngx_guildlog_lane_outcome_decide(ngx_guildlog_lane_t *lane, int64_t to,
         lane_memory_drop(lane, lane->n);
     }
 
-    lane_outcome_follow(lane);
-}
-
-
-/*
- * The next intent is committed with the outcome, if it may be sent at once.  If
- * no entry is at hand for it, the permit is kept for what may have come
- * meanwhile.
- */
-
-static void
-lane_outcome_follow(ngx_guildlog_lane_t *lane)
-{
     if (lane_outcome_wait(lane) || !lane->verified
         || !(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED
              || ngx_guildlog_delivery_turn_take(lane)))
@@ -778,8 +742,6 @@ lane_outcome_wait(ngx_guildlog_lane_t *lane)
 /*
  * Reads rows of the database: a lane as it was found, and entries.
  */
-
-/* reads rows */
 
 static ngx_int_t
 lane_row_read(ngx_guildlog_lane_t *lane, ngx_guildlog_db_result_t *result,

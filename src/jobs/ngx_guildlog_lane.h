@@ -84,7 +84,6 @@ typedef struct {
 
 typedef struct {
     const ngx_guildlog_delivery_conf_t  *conf;
-    const ngx_guildlog_lane_state_t     *states;
     ngx_guildlog_lane_application_t *applications;   /* by bot */
     ngx_guildlog_db_pool_t        *pool;
     ngx_guildlog_client_t         *client;

@@ -11,8 +11,6 @@
 #define LANE_CALL_LIMITED  100       /* ms, behind the first limit */
 
 
-static void lane_call_limited(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_verdict_t *verdict);
 static void lane_tell_submit(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, ngx_guildlog_lane_args_t *args,
     ngx_guildlog_db_handler_pt handler);
@@ -72,7 +70,8 @@ ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
     ngx_guildlog_client_response_t *answer, ngx_guildlog_platform_call_e call,
     ngx_guildlog_verdict_t *verdict)
 {
-    ngx_int_t  scope;
+    ngx_int_t   scope;
+    ngx_msec_t  least;
 
     lane->exchange = NULL;
 
@@ -85,9 +84,19 @@ ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
 
     scope = -1;
 
+    /*
+     * A limit is a bad request of the address.  A platform that tells no time,
+     * or none that helps, is asked more and more rarely.
+     */
+
     if (verdict->class == NGX_GUILDLOG_VERDICT_LIMITED) {
         scope = verdict->scope;
-        lane_call_limited(lane, verdict);
+
+        least = LANE_CALL_LIMITED << ngx_min(lane->limited, 9);
+        lane->limited++;
+
+        verdict->retry_after_ms = ngx_max(verdict->retry_after_ms
+                                          + NGX_GUILDLOG_LANE_MARGIN, least);
 
     } else {
         lane->limited = 0;
@@ -96,24 +105,6 @@ ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
     ngx_guildlog_traffic_call(lane->env->traffic, call, verdict->class, scope,
                               answer->status);
     ngx_guildlog_delivery_turn_answered(lane, verdict);
-}
-
-
-/*
- * Each is a bad request of the address.  A platform that tells no time, or none
- * that helps, is asked more and more rarely.
- */
-
-static void
-lane_call_limited(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)
-{
-    ngx_msec_t  least;
-
-    least = LANE_CALL_LIMITED << ngx_min(lane->limited, 9);
-    lane->limited++;
-
-    verdict->retry_after_ms = ngx_max(verdict->retry_after_ms
-                                      + NGX_GUILDLOG_LANE_MARGIN, least);
 }
 
 

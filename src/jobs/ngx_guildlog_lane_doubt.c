@@ -31,10 +31,7 @@ static uint64_t lane_doubt_from(ngx_guildlog_lane_t *lane);
 static void lane_doubt_message(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_platform_message_t *message, uint64_t id);
 static ngx_uint_t lane_doubt_late(ngx_guildlog_lane_t *lane);
-static ngx_uint_t lane_doubt_names(ngx_guildlog_lane_t *lane,
-    const ngx_guildlog_platform_message_t *message);
 static void lane_doubt_end(ngx_guildlog_lane_t *lane);
-static ngx_uint_t lane_doubt_one(ngx_guildlog_lane_t *lane);
 static void lane_doubt_present(ngx_guildlog_lane_t *lane);
 static void lane_doubt_absent(ngx_guildlog_lane_t *lane);
 static void lane_doubt_known(ngx_guildlog_lane_t *lane);
@@ -277,6 +274,10 @@ static void
 lane_doubt_message(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_platform_message_t *message, uint64_t id)
 {
+    u_char      buf[NGX_INT64_LEN];
+    ngx_str_t   entry;
+    ngx_uint_t  i;
+
     if (!ngx_guildlog_str_eq(&message->webhook_id, &lane->webhook)) {
         return;
     }
@@ -287,10 +288,21 @@ lane_doubt_message(ngx_guildlog_lane_t *lane,
         return;
     }
 
-    if (lane_doubt_names(lane, message)
-        && (lane->found == 0 || id < lane->found))
-    {
-        lane->found = id;
+    if (lane->found && id >= lane->found) {
+        return;
+    }
+
+    entry.data = buf;
+
+    for (i = 0; i < lane->nids; i++) {
+        entry.len = ngx_sprintf(buf, "%uL", lane->ids[i]) - buf;
+
+        if (ngx_guildlog_message_names(&message->content, &message->footer,
+                                       &entry))
+        {
+            lane->found = id;
+            return;
+        }
     }
 }
 
@@ -306,30 +318,6 @@ lane_doubt_late(ngx_guildlog_lane_t *lane)
 }
 
 
-static ngx_uint_t
-lane_doubt_names(ngx_guildlog_lane_t *lane,
-    const ngx_guildlog_platform_message_t *message)
-{
-    u_char      buf[NGX_INT64_LEN];
-    ngx_str_t   id;
-    ngx_uint_t  i;
-
-    id.data = buf;
-
-    for (i = 0; i < lane->nids; i++) {
-        id.len = ngx_sprintf(buf, "%uL", lane->ids[i]) - buf;
-
-        if (ngx_guildlog_message_names(&message->content, &message->footer,
-                                       &id))
-        {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-
 static void
 lane_doubt_end(ngx_guildlog_lane_t *lane)
 {
@@ -341,7 +329,15 @@ lane_doubt_end(ngx_guildlog_lane_t *lane)
         return;
     }
 
-    if (lane_doubt_one(lane)) {
+    /*
+     * If the webhook sent one message since the one before, and nothing else
+     * was sent by it, it is this one.  After an attempt of which nothing is
+     * known that is not so: that message may have had fewer entries.
+     */
+
+    if (lane->blind == 1 && !lane->lone
+        && (!lane->env->conf->resend || lane->attempts <= 1))
+    {
         ngx_guildlog_lane_tell_args(lane, &args);
 
         ngx_guildlog_lane_tell(lane, ngx_guildlog_stmt_delivery_sole, &args,
@@ -366,20 +362,6 @@ lane_doubt_end(ngx_guildlog_lane_t *lane)
     }
 
     lane_doubt_unproved(lane);
-}
-
-
-/*
- * If the webhook sent one message since the one before, and nothing else was
- * sent by it, it is this one.  After an attempt of which nothing is known that
- * is not so: that message may have had fewer entries.
- */
-
-static ngx_uint_t
-lane_doubt_one(ngx_guildlog_lane_t *lane)
-{
-    return lane->blind == 1 && !lane->lone
-           && (!lane->env->conf->resend || lane->attempts <= 1);
 }
 
 

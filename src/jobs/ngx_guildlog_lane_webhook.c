@@ -17,14 +17,8 @@ static void lane_webhook_listed(void *data,
     ngx_guildlog_client_response_t *answer);
 static ngx_guildlog_platform_webhook_t *lane_webhook_own(
     ngx_guildlog_lane_t *lane, ngx_array_t *list);
-static ngx_uint_t lane_webhook_elsewhere(ngx_guildlog_lane_t *lane,
-    ngx_array_t *list);
-static ngx_msec_t lane_webhook_doubt(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_client_response_t *answer);
 static void lane_webhook_created(void *data,
     ngx_guildlog_client_response_t *answer);
-static void lane_webhook_learn(ngx_guildlog_lane_t *lane,
-    const ngx_str_t *application);
 static void lane_webhook_undo(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
 static void lane_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
@@ -79,10 +73,11 @@ lane_webhook_listed(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
-    ngx_msec_t                        doubt;
+    ngx_uint_t                        i;
     ngx_array_t                      *list;
+    ngx_msec_int_t                    rest;
     ngx_guildlog_verdict_t            verdict;
-    ngx_guildlog_platform_webhook_t  *own;
+    ngx_guildlog_platform_webhook_t  *webhook, *own;
 
     ngx_guildlog_lane_call_judge(lane, answer, NGX_GUILDLOG_CALL_LIST,
                                  &verdict);
@@ -101,9 +96,15 @@ lane_webhook_listed(void *data, ngx_guildlog_client_response_t *answer)
         return;
     }
 
-    if (lane_webhook_elsewhere(lane, list)) {
-        ngx_guildlog_lane_tell_foreign(lane);
-        return;
+    /* if the channel did not tell whose it is, its webhooks may */
+
+    webhook = list->elts;
+
+    for (i = 0; i < list->nelts; i++) {
+        if (ngx_guildlog_lane_verify_foreign(lane, &webhook[i].guild_id)) {
+            ngx_guildlog_lane_tell_foreign(lane);
+            return;
+        }
     }
 
     own = lane_webhook_own(lane, list);
@@ -113,11 +114,15 @@ lane_webhook_listed(void *data, ngx_guildlog_client_response_t *answer)
         return;
     }
 
-    doubt = lane_webhook_doubt(lane, answer);
+    /* one that was asked for may still have been made behind this list, which
+       is as old as its question */
 
-    if (doubt) {
-        doubt = ngx_min(doubt, LANE_WEBHOOK_RETRY);
-        ngx_guildlog_delivery_queue_sleep(lane, doubt,
+    rest = (ngx_msec_int_t) (lane->sure_at
+                             - (ngx_current_msec - answer->time_ms));
+
+    if (lane->asked && rest > 0) {
+        ngx_guildlog_delivery_queue_sleep(lane,
+                                          ngx_min(rest, LANE_WEBHOOK_RETRY),
                                           NGX_GUILDLOG_STATE_REGISTER);
         return;
     }
@@ -178,45 +183,6 @@ lane_webhook_own(ngx_guildlog_lane_t *lane, ngx_array_t *list)
 }
 
 
-/* if the channel did not tell whose it is, its webhooks may */
-
-static ngx_uint_t
-lane_webhook_elsewhere(ngx_guildlog_lane_t *lane, ngx_array_t *list)
-{
-    ngx_uint_t                        i;
-    ngx_guildlog_platform_webhook_t  *webhook;
-
-    webhook = list->elts;
-
-    for (i = 0; i < list->nelts; i++) {
-        if (ngx_guildlog_lane_verify_foreign(lane, &webhook[i].guild_id)) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-
-/*
- * ms for which a webhook that was asked for may still have been made behind
- * this list, which is as old as its question; 0: no longer
- */
-
-static ngx_msec_t
-lane_webhook_doubt(ngx_guildlog_lane_t *lane,
-    ngx_guildlog_client_response_t *answer)
-{
-    ngx_msec_t      asked_at;
-    ngx_msec_int_t  rest;
-
-    asked_at = ngx_current_msec - answer->time_ms;
-    rest = (ngx_msec_int_t) (lane->sure_at - asked_at);
-
-    return lane->asked ? ngx_max(rest, 0) : 0;
-}
-
-
 /* the request is sent as soon as this is committed */
 
 void
@@ -258,7 +224,9 @@ lane_webhook_created(void *data, ngx_guildlog_client_response_t *answer)
 {
     ngx_guildlog_lane_t *lane = data;
 
-    ngx_guildlog_verdict_t  verdict;
+    const ngx_str_t                  *application;
+    ngx_guildlog_verdict_t            verdict;
+    ngx_guildlog_lane_application_t  *known;
 
     ngx_guildlog_lane_call_judge(lane, answer, NGX_GUILDLOG_CALL_CREATE,
                                  &verdict);
@@ -280,25 +248,17 @@ lane_webhook_created(void *data, ngx_guildlog_client_response_t *answer)
         return;
     }
 
-    lane_webhook_learn(lane, &verdict.application_id);
+    /* the platform named the bot's application */
 
-    lane_webhook_keep(lane, &verdict.webhook_id, &verdict.token, 1);
-}
-
-
-/* the platform named the bot's application */
-
-static void
-lane_webhook_learn(ngx_guildlog_lane_t *lane, const ngx_str_t *application)
-{
-    ngx_guildlog_lane_application_t  *known;
-
+    application = &verdict.application_id;
     known = &lane->env->applications[lane->bot];
 
     if (application->len && application->len <= sizeof(known->data)) {
         known->len = application->len;
         ngx_memcpy(known->data, application->data, application->len);
     }
+
+    lane_webhook_keep(lane, &verdict.webhook_id, &verdict.token, 1);
 }
 
 
