@@ -86,10 +86,6 @@ enum {
 };
 
 
-#define number_of(name, field)                                                \
-    { name, offsetof(ngx_http_guildlog_find_head_t, field) }
-
-
 /* more bytes than a quoted number or name of a category has */
 #define FILTER_ITEM  64
 
@@ -105,12 +101,16 @@ static ngx_int_t find_tail(ngx_http_guildlog_find_t *find);
 static ngx_int_t find_tail_read(ngx_http_guildlog_find_t *find);
 static ngx_int_t find_docs(ngx_http_guildlog_find_t *find);
 static ngx_int_t find_judge(ngx_http_guildlog_find_t *find);
+static ngx_int_t find_slices(ngx_http_guildlog_find_t *find);
 static ngx_int_t find_pieces(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_done(ngx_http_guildlog_find_t *find);
 static ngx_int_t find_bad(ngx_http_guildlog_find_t *find);
 static ngx_int_t find_retry(ngx_http_guildlog_find_t *find);
 static ngx_int_t find_fail(ngx_http_guildlog_find_t *find,
     ngx_guildlog_db_outcome_e outcome);
+static ngx_int_t find_ask(ngx_http_guildlog_find_t *find, ngx_uint_t stmt,
+    ngx_uint_t nargs);
+static int64_t find_number(ngx_http_guildlog_find_t *find, ngx_uint_t column);
+static ngx_str_t find_value(ngx_http_guildlog_find_t *find, ngx_uint_t column);
 static void find_line_join(ngx_http_guildlog_find_t *find);
 static ngx_uint_t line_same(ngx_http_guildlog_find_t *find,
     ngx_http_guildlog_find_t *other);
@@ -120,28 +120,10 @@ static void line_expired(ngx_event_t *ev);
 static void find_line_leave(ngx_http_guildlog_find_t *find);
 static void find_line_turn(ngx_http_guildlog_find_t *find);
 static void line_handler(ngx_event_t *ev);
-static ngx_int_t find_stmt_open(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_stmt_tail(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_stmt_slices(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_stmt_bad(ngx_http_guildlog_find_t *find, int64_t key);
-static ngx_int_t stmt_ask(ngx_http_guildlog_find_t *find, ngx_uint_t stmt,
-    ngx_uint_t nargs);
-static ngx_int_t find_stmt_head(ngx_http_guildlog_find_t *find);
-static ngx_int_t stmt_gone(ngx_guildlog_find_t *result, json_t *gone);
-static ngx_int_t find_stmt_segment(ngx_http_guildlog_find_t *find);
-static void find_stmt_next(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_stmt_doc(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_stmt_piece(ngx_http_guildlog_find_t *find);
-static int64_t stmt_number(ngx_http_guildlog_find_t *find, ngx_uint_t column);
-static ngx_str_t stmt_value(ngx_http_guildlog_find_t *find, ngx_uint_t column);
-static void find_kept(ngx_http_guildlog_find_t *find);
 static ngx_int_t kept_get(void *data, int64_t key, ngx_str_t *strings);
 static void kept_put(void *data, int64_t key,
     int32_t day, const ngx_str_t *strings);
 static void kept_expire(ngx_event_t *ev);
-static ngx_int_t filter_types(
-    ngx_http_guildlog_filter_t *filter, ngx_pool_t *pool,
-    const ngx_str_t *args);
 static ngx_uint_t filter_has(const ngx_str_t *array, const char *item);
 static int64_t filter_number(const ngx_str_t *arg, int64_t none);
 
@@ -154,6 +136,21 @@ static struct {
     ngx_queue_t                    turns;
     ngx_event_t                    event;
 } line;
+
+
+#define number_of(name, field)                                                \
+    { name, offsetof(ngx_http_guildlog_find_head_t, field) }
+
+
+static const struct {
+    const char                    *name;
+    size_t                         offset;
+} head_numbers[] = {
+    number_of("low", low), number_of("high", high),
+    number_of("top", top), number_of("retention", retention),
+    number_of("arrival", arrival), number_of("until", until),
+    number_of("backId", back_id), number_of("backArrival", back_arrival)
+};
 
 
 static ngx_event_t       kept_timer;
@@ -247,6 +244,8 @@ find_forget(ngx_http_guildlog_find_t *find)
 static ngx_int_t
 find_begin(ngx_http_guildlog_find_t *find)
 {
+    ngx_str_t  *args;
+
     if (find->refused) {
         return find_fail(find, NGX_GUILDLOG_DB_SHARE_TAKEN);
     }
@@ -266,9 +265,16 @@ find_begin(ngx_http_guildlog_find_t *find)
         return NGX_ERROR;
     }
 
+    args = find->call->args;
+
+    args[OPEN_AFTER] = find->args[NGX_HTTP_GUILDLOG_FILTER_AFTER];
+    args[OPEN_BEFORE] = find->args[NGX_HTTP_GUILDLOG_FILTER_BEFORE];
+    args[OPEN_BELOW] = find->below;
+    args[OPEN_KNOWN] = find->known;
+
     find->work = find_opened;
 
-    return find_stmt_open(find);
+    return find_ask(find, ngx_guildlog_stmt_search_open, OPEN_ARGS);
 }
 
 
@@ -306,17 +312,72 @@ find_came(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 }
 
 
+/* the first row is the head, the others are segments */
+
 static ngx_int_t
 find_opened(ngx_http_guildlog_find_t *find)
 {
-    if (find_stmt_head(find) != NGX_OK) {
+    size_t                          i;
+    json_t                         *json, *value, *gone;
+    ngx_str_t                       text, error;
+    ngx_guildlog_find_t            *result;
+    ngx_http_guildlog_find_head_t  *head;
+
+    head = &find->head;
+    text = find_value(find, OPEN_HEAD);
+    json = text.data ? ngx_guildlog_json_parse(find->pool, &text, &error)
+                     : NULL;
+    find->row++;
+
+    for (i = 0; i < sizeof(head_numbers) / sizeof(head_numbers[0]); i++) {
+        value = json_object_get(json, head_numbers[i].name);
+
+        if (!json_is_integer(value)) {
+            ngx_log_error(NGX_LOG_ERR, find->call->request->connection->log, 0,
+                          "\"search_open\" returned no head");
+            return NGX_ERROR;
+        }
+
+        *(int64_t *) ((u_char *) head + head_numbers[i].offset) =
+                                                   json_integer_value(value);
+    }
+
+    value = json_object_get(json, "erased");
+
+    head->erased = json_is_integer(value) ? json_integer_value(value) : -1;
+    head->walled = json_is_true(json_object_get(json, "walled"));
+    head->state = ngx_guildlog_json_text(json_object_get(json, "state"));
+
+    result = ngx_guildlog_find_create(find->pool, &find->filter.match,
+                                      head->low, head->high, head->top,
+                                      find->limit);
+    if (result == NULL) {
         return NGX_ERROR;
+    }
+
+    result->shown = find->filter.shown;
+    find->result = result;
+
+    if (ngx_http_guildlog_worker.kept) {
+        result->strings_get = kept_get;
+        result->strings_put = kept_put;
+        result->strings_data = find;
+    }
+
+    gone = json_object_get(json, "gone");
+
+    json_array_foreach(gone, i, value) {
+        if (ngx_guildlog_find_gone(result, json_integer_value(value))
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
     }
 
     ngx_log_debug4(NGX_LOG_DEBUG_HTTP, find->call->request->connection->log, 0,
                    "guildlog find: %ui segments, tail from %L to %L, and below "
-                   "id %L", find->answer.rows - 1, find->head.arrival,
-                   find->head.until, find->head.back_id);
+                   "id %L", find->answer.rows - 1, head->arrival, head->until,
+                   head->back_id);
 
     find->work = find_segments;
 
@@ -327,13 +388,30 @@ find_opened(ngx_http_guildlog_find_t *find)
 static ngx_int_t
 find_segments(ngx_http_guildlog_find_t *find)
 {
+    int64_t    key, day, n;
+    ngx_str_t  kinds, dir;
+
     if (find->row == find->answer.rows) {
         find->tail.part = 0;
         return find_tail(find);
     }
 
-    return find_stmt_segment(find) == NGX_OK
-           ? NGX_BUSY : find_bad(find);
+    key = find_number(find, OPEN_KEY);
+    day = find_number(find, OPEN_DAY);
+    n = find_number(find, OPEN_N);
+    kinds = find_value(find, OPEN_KINDS);
+    dir = find_value(find, OPEN_DIR);
+
+    find->row++;
+
+    if (ngx_guildlog_find_segment(find->result, key, (int32_t) day,
+                                  (ngx_uint_t) n, &kinds, &dir)
+        != NGX_OK)
+    {
+        return find_bad(find);
+    }
+
+    return NGX_BUSY;
 }
 
 
@@ -387,84 +465,103 @@ find_tail(ngx_http_guildlog_find_t *find)
 static ngx_int_t
 find_tail_read(ngx_http_guildlog_find_t *find)
 {
+    u_char       buf[5][NGX_INT64_LEN];
+    ngx_str_t   *args, *arg;
+    ngx_uint_t   i;
+
+    const int64_t  numbers[] = {
+        find->head.low, find->tail.high, find->tail.since, find->tail.until,
+        find->tail.at
+    };
+
+    args = find->call->args;
+
+    ngx_str_set(&args[TAIL_BY_ARRIVAL], "f");
+
+    if (find->tail.by_arrival) {
+        ngx_str_set(&args[TAIL_BY_ARRIVAL], "t");
+    }
+
+    for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        arg = &args[TAIL_LOW + i];
+        arg->data = buf[i];
+        arg->len = ngx_sprintf(buf[i], "%L", numbers[i]) - buf[i];
+    }
+
+    args[TAIL_CHANNEL] = find->args[NGX_HTTP_GUILDLOG_FILTER_CHANNEL];
+    args[TAIL_MEMBER] = find->args[NGX_HTTP_GUILDLOG_FILTER_MEMBER];
+    args[TAIL_SIDE] = find->args[NGX_HTTP_GUILDLOG_FILTER_SIDE];
+
+    ngx_str_set(&args[TAIL_BYTES], ngx_value(TAIL_PART));
+
     find->work = find_docs;
 
-    return find_stmt_tail(find);
+    return find_ask(find, ngx_guildlog_stmt_search_tail, TAIL_ARGS);
 }
 
 
-/* without a last row the token is not valid any more */
+/*
+ * The last row says where the next part begins.  Without it the token is not
+ * valid any more.
+ */
 
 static ngx_int_t
 find_docs(ngx_http_guildlog_find_t *find)
 {
+    int64_t    id;
+    ngx_int_t  rc;
+    ngx_str_t  doc;
+
     if (find->answer.rows == 0) {
         return find_retry(find);
     }
 
-    if (find->row < find->answer.rows - 1) {
-        return find_stmt_doc(find) == NGX_OK ? NGX_BUSY
-                                                               : NGX_ERROR;
+    id = find_number(find, TAIL_ID);
+
+    if (find->row == find->answer.rows - 1) {
+        find->tail.at = id;
+        return id == NGX_ERROR ? find_tail(find) : find_tail_read(find);
     }
 
-    find_stmt_next(find);
+    doc = find_value(find, TAIL_DOC);
 
-    return find->tail.at == NGX_ERROR ? find_tail(find)
-                                      : find_tail_read(find);
+    find->row++;
+
+    rc = ngx_guildlog_find_doc(find->result, id, &doc);
+
+    if (rc == NGX_DECLINED) {
+        ngx_log_error(NGX_LOG_ERR, find->call->request->connection->log, 0,
+                      "a search cannot read the entry %L", id);
+        return NGX_BUSY;
+    }
+
+    return rc == NGX_OK ? NGX_BUSY : NGX_ERROR;
 }
 
 
 static ngx_int_t
 find_judge(ngx_http_guildlog_find_t *find)
 {
-    switch (ngx_guildlog_find_wants(find->result, &find->slices)) {
+    ngx_int_t             rc;
+    ngx_uint_t            i;
+    ngx_guildlog_find_t  *result;
+
+    result = find->result;
+
+    switch (ngx_guildlog_find_wants(result, &find->slices)) {
+
+    case NGX_OK:
+        break;
 
     case NGX_BUSY:
         return NGX_BUSY;
 
     case NGX_AGAIN:
-        find->work = find_pieces;
-        return find_stmt_slices(find);
-
-    case NGX_OK:
-        return find_done(find);
+        return find_slices(find);
 
     default:
         return find_bad(find);
     }
-}
-
-
-static ngx_int_t
-find_pieces(ngx_http_guildlog_find_t *find)
-{
-    if (find->answer.rows != find->slices.nelts) {
-        return find_retry(find);
-    }
-
-    if (find->row == find->answer.rows) {
-        find->work = find_judge;
-        return NGX_BUSY;
-    }
-
-    if (find_stmt_piece(find) == NGX_OK) {
-        return NGX_BUSY;
-    }
-
-    return find->result->bad ? find_bad(find) : find_retry(find);
-}
-
-
-static ngx_int_t
-find_done(ngx_http_guildlog_find_t *find)
-{
-    ngx_int_t                  rc;
-    ngx_uint_t                 i;
-    ngx_guildlog_find_t       *result;
-    ngx_http_guildlog_call_t  *call;
-
-    call = find->call;
-    result = find->result;
 
     find->nids = result->nids;
     find->total = 0;
@@ -475,17 +572,103 @@ find_done(ngx_http_guildlog_find_t *find)
         }
     }
 
-    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, find->call->request->connection->log, 0,
                    "guildlog find: %uL in all, %ui of them known",
                    find->total, find->nids);
 
     find_line_leave(find);
 
-    rc = find->found(call);
+    rc = find->found(find->call);
 
     find_forget(find);
 
     return rc;
+}
+
+
+static ngx_int_t
+find_slices(ngx_http_guildlog_find_t *find)
+{
+    u_char                *p[4];
+    ngx_int_t              rc;
+    ngx_str_t             *args;
+    ngx_uint_t             i, n;
+    ngx_pool_t            *pool;
+    ngx_guildlog_slice_t  *slice;
+
+    n = find->slices.nelts;
+    slice = find->slices.elts;
+    args = &find->call->args[SLICES_DAYS];
+
+    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE,
+                           find->call->request->connection->log);
+    if (pool == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < 4; i++) {
+        p[i] = ngx_pnalloc(pool, n * (NGX_INT64_LEN + 1) + 1);
+        if (p[i] == NULL) {
+            ngx_destroy_pool(pool);
+            return NGX_ERROR;
+        }
+
+        args[i].data = p[i];
+    }
+
+    for (i = 0; i < n; i++, slice++) {
+        p[0] = ngx_sprintf(p[0], ",%D", slice->day);
+        p[1] = ngx_sprintf(p[1], ",%L", slice->key);
+        p[2] = ngx_sprintf(p[2], ",%uD", slice->from);
+        p[3] = ngx_sprintf(p[3], ",%uD", slice->len);
+    }
+
+    for (i = 0; i < 4; i++) {
+        *args[i].data = '{';
+        *p[i]++ = '}';
+        args[i].len = p[i] - args[i].data;
+    }
+
+    find->work = find_pieces;
+
+    rc = find_ask(find, ngx_guildlog_stmt_search_slices, SLICES_ARGS);
+
+    ngx_destroy_pool(pool);
+
+    return rc;
+}
+
+
+/* the place 0 says that the token is not valid any more */
+
+static ngx_int_t
+find_pieces(ngx_http_guildlog_find_t *find)
+{
+    int64_t    place;
+    ngx_str_t  piece;
+
+    if (find->answer.rows != find->slices.nelts) {
+        return find_retry(find);
+    }
+
+    if (find->row == find->answer.rows) {
+        find->work = find_judge;
+        return NGX_BUSY;
+    }
+
+    place = find_number(find, SLICES_PLACE);
+    piece = find_value(find, SLICES_PIECE);
+
+    find->row++;
+
+    if (place >= 1
+        && (ngx_uint_t) place <= find->slices.nelts
+        && ngx_guildlog_find_slice(find->result, place - 1, &piece) == NGX_OK)
+    {
+        return NGX_BUSY;
+    }
+
+    return find->result->bad ? find_bad(find) : find_retry(find);
 }
 
 
@@ -494,6 +677,8 @@ find_done(ngx_http_guildlog_find_t *find)
 static ngx_int_t
 find_bad(ngx_http_guildlog_find_t *find)
 {
+    u_char                buf[NGX_INT64_LEN];
+    ngx_str_t            *arg;
     ngx_guildlog_find_t  *result;
 
     result = find->result;
@@ -506,9 +691,13 @@ find_bad(ngx_http_guildlog_find_t *find)
                   "segment %L of server %V is broken", result->bad_key,
                   &find->call->guild);
 
+    arg = &find->call->args[BAD_KEY];
+    arg->data = buf;
+    arg->len = ngx_sprintf(buf, "%L", result->bad_key) - buf;
+
     find->work = find_retry;
 
-    return find_stmt_bad(find, result->bad_key);
+    return find_ask(find, ngx_guildlog_stmt_search_bad, BAD_ARGS);
 }
 
 
@@ -561,6 +750,39 @@ find_fail(ngx_http_guildlog_find_t *find, ngx_guildlog_db_outcome_e outcome)
     result.outcome = outcome;
 
     return find->failed(find->call, &result);
+}
+
+
+/* NGX_AGAIN, or NGX_ERROR; it copies the arguments, the rows before are done */
+
+static ngx_int_t
+find_ask(ngx_http_guildlog_find_t *find, ngx_uint_t stmt, ngx_uint_t nargs)
+{
+    if (find->rows) {
+        ngx_destroy_pool(find->rows);
+        find->rows = NULL;
+    }
+
+    find->call->nargs = nargs;
+
+    return ngx_http_guildlog_call_ask(find->call, &ngx_guildlog_stmts[stmt],
+                                      find_came);
+}
+
+
+/* NGX_ERROR: null */
+
+static int64_t
+find_number(ngx_http_guildlog_find_t *find, ngx_uint_t column)
+{
+    return ngx_guildlog_db_result_number(&find->answer, find->row, column);
+}
+
+
+static ngx_str_t
+find_value(ngx_http_guildlog_find_t *find, ngx_uint_t column)
+{
+    return ngx_guildlog_db_result_value(&find->answer, find->row, column);
 }
 
 
@@ -804,336 +1026,8 @@ line_handler(ngx_event_t *ev)
 
 
 /*
- * The statements that find: what they are asked, and what their rows say.
- */
-
-/* ask; NGX_AGAIN, or NGX_ERROR */
-
-static ngx_int_t
-find_stmt_open(ngx_http_guildlog_find_t *find)
-{
-    ngx_str_t  *args;
-
-    args = find->call->args;
-
-    args[OPEN_AFTER] = find->args[NGX_HTTP_GUILDLOG_FILTER_AFTER];
-    args[OPEN_BEFORE] = find->args[NGX_HTTP_GUILDLOG_FILTER_BEFORE];
-    args[OPEN_BELOW] = find->below;
-    args[OPEN_KNOWN] = find->known;
-
-    return stmt_ask(find, ngx_guildlog_stmt_search_open, OPEN_ARGS);
-}
-
-
-static ngx_int_t
-find_stmt_tail(ngx_http_guildlog_find_t *find)
-{
-    u_char       buf[5][NGX_INT64_LEN];
-    ngx_str_t   *args, *arg;
-    ngx_uint_t   i;
-
-    const int64_t  numbers[] = {
-        find->head.low, find->tail.high, find->tail.since, find->tail.until,
-        find->tail.at
-    };
-
-    args = find->call->args;
-
-    ngx_str_set(&args[TAIL_BY_ARRIVAL], "f");
-
-    if (find->tail.by_arrival) {
-        ngx_str_set(&args[TAIL_BY_ARRIVAL], "t");
-    }
-
-    for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        arg = &args[TAIL_LOW + i];
-        arg->data = buf[i];
-        arg->len = ngx_sprintf(buf[i], "%L", numbers[i]) - buf[i];
-    }
-
-    args[TAIL_CHANNEL] = find->args[NGX_HTTP_GUILDLOG_FILTER_CHANNEL];
-    args[TAIL_MEMBER] = find->args[NGX_HTTP_GUILDLOG_FILTER_MEMBER];
-    args[TAIL_SIDE] = find->args[NGX_HTTP_GUILDLOG_FILTER_SIDE];
-
-    ngx_str_set(&args[TAIL_BYTES], ngx_value(TAIL_PART));
-
-    return stmt_ask(find, ngx_guildlog_stmt_search_tail, TAIL_ARGS);
-}
-
-
-static ngx_int_t
-find_stmt_slices(ngx_http_guildlog_find_t *find)
-{
-    u_char                *p[4];
-    ngx_int_t              rc;
-    ngx_str_t             *args;
-    ngx_uint_t             i, n;
-    ngx_pool_t            *pool;
-    ngx_guildlog_slice_t  *slice;
-
-    n = find->slices.nelts;
-    slice = find->slices.elts;
-    args = &find->call->args[SLICES_DAYS];
-
-    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE,
-                           find->call->request->connection->log);
-    if (pool == NULL) {
-        return NGX_ERROR;
-    }
-
-    for (i = 0; i < 4; i++) {
-        p[i] = ngx_pnalloc(pool, n * (NGX_INT64_LEN + 1) + 1);
-        if (p[i] == NULL) {
-            ngx_destroy_pool(pool);
-            return NGX_ERROR;
-        }
-
-        args[i].data = p[i];
-    }
-
-    for (i = 0; i < n; i++, slice++) {
-        p[0] = ngx_sprintf(p[0], ",%D", slice->day);
-        p[1] = ngx_sprintf(p[1], ",%L", slice->key);
-        p[2] = ngx_sprintf(p[2], ",%uD", slice->from);
-        p[3] = ngx_sprintf(p[3], ",%uD", slice->len);
-    }
-
-    for (i = 0; i < 4; i++) {
-        *args[i].data = '{';
-        *p[i]++ = '}';
-        args[i].len = p[i] - args[i].data;
-    }
-
-    rc = stmt_ask(find, ngx_guildlog_stmt_search_slices, SLICES_ARGS);
-
-    ngx_destroy_pool(pool);
-
-    return rc;
-}
-
-
-static ngx_int_t
-find_stmt_bad(ngx_http_guildlog_find_t *find, int64_t key)
-{
-    u_char      buf[NGX_INT64_LEN];
-    ngx_str_t  *arg;
-
-    arg = &find->call->args[BAD_KEY];
-    arg->data = buf;
-    arg->len = ngx_sprintf(buf, "%L", key) - buf;
-
-    return stmt_ask(find, ngx_guildlog_stmt_search_bad, BAD_ARGS);
-}
-
-
-/* the arguments are copied; the rows before are done */
-
-static ngx_int_t
-stmt_ask(ngx_http_guildlog_find_t *find, ngx_uint_t stmt, ngx_uint_t nargs)
-{
-    if (find->rows) {
-        ngx_destroy_pool(find->rows);
-        find->rows = NULL;
-    }
-
-    find->call->nargs = nargs;
-
-    return ngx_http_guildlog_call_ask(find->call, &ngx_guildlog_stmts[stmt],
-                                      find_came);
-}
-
-
-/*
- * Read a row of the answer: the head of search_open, or one of its segments;
- * where the next part of the tail begins (NGX_ERROR: there is none), or a
- * document of it; a slice.  NGX_ERROR: no memory, or it is not as it must be.
- */
-
-static ngx_int_t
-find_stmt_head(ngx_http_guildlog_find_t *find)
-{
-    json_t                         *json, *value;
-    ngx_str_t                       text, error;
-    ngx_uint_t                      i;
-    ngx_guildlog_find_t            *result;
-    ngx_http_guildlog_find_head_t  *head;
-
-    static const struct {
-        const char  *name;
-        size_t       offset;
-    } numbers[] = {
-        number_of("low", low), number_of("high", high),
-        number_of("top", top), number_of("retention", retention),
-        number_of("arrival", arrival), number_of("until", until),
-        number_of("backId", back_id), number_of("backArrival", back_arrival)
-    };
-
-    head = &find->head;
-    text = stmt_value(find, OPEN_HEAD);
-    json = text.data ? ngx_guildlog_json_parse(find->pool, &text, &error)
-                     : NULL;
-    find->row++;
-
-    for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        value = json_object_get(json, numbers[i].name);
-
-        if (!json_is_integer(value)) {
-            ngx_log_error(NGX_LOG_ERR, find->call->request->connection->log, 0,
-                          "\"search_open\" returned no head");
-            return NGX_ERROR;
-        }
-
-        *(int64_t *) ((u_char *) head + numbers[i].offset) =
-                                                   json_integer_value(value);
-    }
-
-    value = json_object_get(json, "erased");
-
-    head->erased = json_is_integer(value) ? json_integer_value(value) : -1;
-    head->walled = json_is_true(json_object_get(json, "walled"));
-    head->state = ngx_guildlog_json_text(json_object_get(json, "state"));
-
-    result = ngx_guildlog_find_create(find->pool, &find->filter.match,
-                                      head->low, head->high, head->top,
-                                      find->limit);
-    if (result == NULL) {
-        return NGX_ERROR;
-    }
-
-    result->shown = find->filter.shown;
-    find->result = result;
-
-    find_kept(find);
-
-    return stmt_gone(result, json_object_get(json, "gone"));
-}
-
-
-static ngx_int_t
-stmt_gone(ngx_guildlog_find_t *result, json_t *gone)
-{
-    size_t   i;
-    json_t  *id;
-
-    json_array_foreach(gone, i, id) {
-        if (ngx_guildlog_find_gone(result, json_integer_value(id)) != NGX_OK) {
-            return NGX_ERROR;
-        }
-    }
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-find_stmt_segment(ngx_http_guildlog_find_t *find)
-{
-    int64_t    key, day, n;
-    ngx_str_t  kinds, dir;
-
-    key = stmt_number(find, OPEN_KEY);
-    day = stmt_number(find, OPEN_DAY);
-    n = stmt_number(find, OPEN_N);
-    kinds = stmt_value(find, OPEN_KINDS);
-    dir = stmt_value(find, OPEN_DIR);
-
-    find->row++;
-
-    return ngx_guildlog_find_segment(find->result, key, (int32_t) day,
-                                     (ngx_uint_t) n, &kinds, &dir);
-}
-
-
-static void
-find_stmt_next(ngx_http_guildlog_find_t *find)
-{
-    find->tail.at = stmt_number(find, TAIL_ID);
-}
-
-
-static ngx_int_t
-find_stmt_doc(ngx_http_guildlog_find_t *find)
-{
-    int64_t    id;
-    ngx_int_t  rc;
-    ngx_str_t  doc;
-
-    id = stmt_number(find, TAIL_ID);
-    doc = stmt_value(find, TAIL_DOC);
-
-    find->row++;
-
-    rc = ngx_guildlog_find_doc(find->result, id, &doc);
-
-    if (rc == NGX_DECLINED) {
-        ngx_log_error(NGX_LOG_ERR, find->call->request->connection->log, 0,
-                      "a search cannot read the entry %L", id);
-        return NGX_OK;
-    }
-
-    return rc;
-}
-
-
-/* the place 0 says that the token is not valid any more */
-
-static ngx_int_t
-find_stmt_piece(ngx_http_guildlog_find_t *find)
-{
-    int64_t    place;
-    ngx_str_t  piece;
-
-    place = stmt_number(find, SLICES_PLACE);
-    piece = stmt_value(find, SLICES_PIECE);
-
-    find->row++;
-
-    if (place < 1 || (ngx_uint_t) place > find->slices.nelts) {
-        return NGX_ERROR;
-    }
-
-    return ngx_guildlog_find_slice(find->result, place - 1, &piece);
-}
-
-
-/* NGX_ERROR: null */
-
-static int64_t
-stmt_number(ngx_http_guildlog_find_t *find, ngx_uint_t column)
-{
-    return ngx_guildlog_db_result_number(&find->answer, find->row, column);
-}
-
-
-static ngx_str_t
-stmt_value(ngx_http_guildlog_find_t *find, ngx_uint_t column)
-{
-    return ngx_guildlog_db_result_value(&find->answer, find->row, column);
-}
-
-
-/*
  * What the worker keeps of segments, for the query that looks through them.
  */
-
-/* it uses what the worker keeps */
-
-static void
-find_kept(ngx_http_guildlog_find_t *find)
-{
-    ngx_guildlog_find_t  *result;
-
-    if (ngx_http_guildlog_worker.kept == NULL) {
-        return;
-    }
-
-    result = find->result;
-
-    result->strings_get = kept_get;
-    result->strings_put = kept_put;
-    result->strings_data = find;
-}
-
 
 static ngx_int_t
 kept_get(void *data, int64_t key, ngx_str_t *strings)
@@ -1188,7 +1082,10 @@ ngx_int_t
 ngx_http_guildlog_filter_read(ngx_http_guildlog_filter_t *filter,
     ngx_pool_t *pool, const ngx_str_t *args)
 {
-    const ngx_str_t       *side, *role, *search;
+    u_char                 number[NGX_INT_T_LEN + 1], *types;
+    ngx_uint_t             i, asked;
+    const char            *name;
+    const ngx_str_t       *side, *role, *search, *type, *category;
     ngx_guildlog_match_t  *match;
 
     match = &filter->match;
@@ -1226,19 +1123,6 @@ ngx_http_guildlog_filter_read(ngx_http_guildlog_filter_t *filter,
         return NGX_ERROR;
     }
 
-    return filter_types(filter, pool, args);
-}
-
-
-static ngx_int_t
-filter_types(ngx_http_guildlog_filter_t *filter,
-    ngx_pool_t *pool, const ngx_str_t *args)
-{
-    u_char            number[NGX_INT_T_LEN + 1], *types;
-    ngx_uint_t        i, asked;
-    const char       *name;
-    const ngx_str_t  *type, *category;
-
     filter->shown = NULL;
 
     type = &args[NGX_HTTP_GUILDLOG_FILTER_TYPE];
@@ -1253,7 +1137,7 @@ filter_types(ngx_http_guildlog_filter_t *filter,
         return NGX_ERROR;
     }
 
-    filter->match.types = type->data ? types : NULL;
+    match->types = type->data ? types : NULL;
     filter->shown = types + NGX_GUILDLOG_TYPES;
 
     for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {

@@ -4,8 +4,8 @@
  * for a request with a search, a role, a channel or a member.  The database
  * brings what nginx asks for; nginx judges.
  *
- * One after the other: the steps, whose turn it is, the statements, what the
- * worker keeps, and the filters.
+ * One after the other: the steps, whose turn it is, what the worker keeps, and
+ * the filters.
  */
 
 #ifndef _NGX_HTTP_GUILDLOG_FIND_H_INCLUDED_
