@@ -14,44 +14,44 @@
 
 /* the arguments behind the filters */
 
-#define NGX_HTTP_GUILDLOG_PAGE_LIMIT     NGX_HTTP_GUILDLOG_FILTER_LAST
-#define NGX_HTTP_GUILDLOG_PAGE_CURSOR    (NGX_HTTP_GUILDLOG_FILTER_LAST + 1)
+#define PAGE_LIMIT     NGX_HTTP_GUILDLOG_FILTER_LAST
+#define PAGE_CURSOR    (NGX_HTTP_GUILDLOG_FILTER_LAST + 1)
 
 
 /* the arguments of a page of what was found */
 
 enum {
-    NGX_HTTP_GUILDLOG_FOUND_IDS = NGX_HTTP_GUILDLOG_FILTER_AFTER,
-    NGX_HTTP_GUILDLOG_FOUND_HEAD,
-    NGX_HTTP_GUILDLOG_FOUND_TOTAL,
-    NGX_HTTP_GUILDLOG_FOUND_MORE,
-    NGX_HTTP_GUILDLOG_FOUND_STATE,
-    NGX_HTTP_GUILDLOG_FOUND_ERASED,
-    NGX_HTTP_GUILDLOG_FOUND_ARGS
+    FOUND_IDS = NGX_HTTP_GUILDLOG_FILTER_AFTER,
+    FOUND_HEAD,
+    FOUND_TOTAL,
+    FOUND_MORE,
+    FOUND_STATE,
+    FOUND_ERASED,
+    FOUND_ARGS
 };
 
 
 /* the arguments of a page without filters, behind the times */
 
-#define NGX_HTTP_GUILDLOG_PLAIN_LIMIT   6
-#define NGX_HTTP_GUILDLOG_PLAIN_CURSOR  7
-#define NGX_HTTP_GUILDLOG_PLAIN_RANGES  8
+#define PLAIN_LIMIT   6
+#define PLAIN_CURSOR  7
+#define PLAIN_RANGES  8
 
 
 /* bytes of a page besides its head and its entries, at most */
 
-#define NGX_HTTP_GUILDLOG_PAGE_HEAD  64
+#define PAGE_HEAD  64
 
 
 /* the key is all arguments from the server on, without the token's kind */
 
-#define NGX_HTTP_GUILDLOG_KEPT_FROM  1
-#define NGX_HTTP_GUILDLOG_KEPT_KIND  3
+#define KEPT_FROM  1
+#define KEPT_KIND  3
 
 
 /* bytes of an entry besides the columns of its row, at most */
 
-#define NGX_HTTP_GUILDLOG_LOG_JSON_ONE                                        \
+#define LOG_JSON_ONE                                                          \
     (sizeof(",,\"delivery\":{\"status\":\"not_delivered\",\"reason\":"        \
             "\"queued\",\"channelId\":null,\"messageId\":null}}") + 16        \
      + sizeof(",\"changes\":null,\"until\":null,\"role_id\":null,"            \
@@ -61,25 +61,23 @@ enum {
 /* a delivery, in the order of its columns */
 
 enum {
-    NGX_HTTP_GUILDLOG_DELIVERY_STATUS = 0,
-    NGX_HTTP_GUILDLOG_DELIVERY_REASON,
-    NGX_HTTP_GUILDLOG_DELIVERY_CHANNEL,
-    NGX_HTTP_GUILDLOG_DELIVERY_MESSAGE,
-    NGX_HTTP_GUILDLOG_DELIVERY_LAST
+    DELIVERY_STATUS = 0,
+    DELIVERY_REASON,
+    DELIVERY_CHANNEL,
+    DELIVERY_MESSAGE,
+    DELIVERY_LAST
 };
 
 
 /* and the place of an entry that shares its row with others */
 
 enum {
-    NGX_HTTP_GUILDLOG_JOINED_LANE = NGX_HTTP_GUILDLOG_DELIVERY_LAST,
-    NGX_HTTP_GUILDLOG_JOINED_SEQ,
-    NGX_HTTP_GUILDLOG_JOINED_LAST
+    JOINED_LANE = DELIVERY_LAST,
+    JOINED_SEQ,
+    JOINED_LAST
 };
 
 
-static void page_plain(ngx_http_guildlog_call_t *call);
-static ngx_int_t page_find(ngx_http_guildlog_call_t *call);
 static ngx_int_t page_found(ngx_http_guildlog_call_t *call);
 static ngx_int_t page_head(ngx_http_guildlog_find_t *find, ngx_pool_t *pool,
     ngx_str_t *head);
@@ -88,13 +86,9 @@ static ngx_int_t page_read(ngx_http_guildlog_call_t *call,
 static ngx_int_t page_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt);
-static ngx_uint_t page_misses(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result);
 static ngx_uint_t page_lacks(ngx_guildlog_db_result_t *result);
 static ngx_int_t page_ranges(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_guildlog_places_t *ranges);
-static void page_range(ngx_guildlog_places_t *ranges,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 static ngx_int_t page_build(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_http_guildlog_log_json_t *entries,
     ngx_str_t *body);
@@ -103,16 +97,12 @@ static ngx_int_t page_cache_recall(ngx_http_guildlog_call_t *call,
 static ngx_int_t page_cache_key(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
 static void page_cleanup(void *data);
-static void page_cache_keep(ngx_http_guildlog_call_t *call,
-    const ngx_str_t *state, const ngx_str_t *body);
 static ngx_uint_t log_json_count(ngx_guildlog_db_result_t *result,
     ngx_uint_t row);
 static ngx_int_t log_json_add(ngx_http_guildlog_log_json_t *entries,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
 static void log_json_delivery(ngx_guildlog_db_result_t *result, ngx_uint_t row,
     ngx_str_t *delivery);
-static ngx_int_t log_json_split(ngx_http_guildlog_log_json_t *entries,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row);
 static u_char *log_json_line(u_char *p, u_char *last, ngx_str_t *joined);
 static ngx_int_t log_json_place(ngx_str_t *joined,
     const ngx_guildlog_places_t *ranges);
@@ -123,8 +113,6 @@ static void log_json_write(ngx_http_guildlog_log_json_t *entries,
     const ngx_str_t *delivery);
 static ngx_uint_t log_json_decided(const ngx_str_t *delivery);
 static u_char *log_json_end(u_char *p, const ngx_str_t *delivery);
-static u_char *log_json_string(u_char *p, const ngx_str_t *name,
-    const ngx_str_t *value);
 
 
 /* by dstatus */
@@ -141,13 +129,15 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
 {
     u_char      *p;
     int64_t      id;
-    ngx_str_t   *cursor;
+    ngx_int_t    limit;
+    ngx_str_t   *args, *cursor;
     ngx_uint_t   stmt;
 
     static const ngx_str_t  malformed =
         ngx_string("cursor: must be the cursor of the previous page");
 
-    cursor = &call->args[NGX_HTTP_GUILDLOG_PAGE_CURSOR];
+    args = call->args;
+    cursor = &args[PAGE_CURSOR];
 
     if (cursor->data) {
         if (ngx_guildlog_cursor_decode(cursor, &id) != NGX_OK) {
@@ -164,77 +154,49 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
         cursor->len = ngx_sprintf(p, "%L", id) - p;
     }
 
-    if (ngx_http_guildlog_filter_finds(call->args)) {
+    if (ngx_http_guildlog_filter_finds(args)) {
         stmt = ngx_guildlog_stmt_logs_found;
 
-    } else if (call->args[NGX_HTTP_GUILDLOG_FILTER_CATEGORY].data
-               || call->args[NGX_HTTP_GUILDLOG_FILTER_TYPE].data)
+    } else if (args[NGX_HTTP_GUILDLOG_FILTER_CATEGORY].data
+               || args[NGX_HTTP_GUILDLOG_FILTER_TYPE].data)
     {
         stmt = ngx_guildlog_stmt_logs_page;
-        call->nargs = ngx_http_guildlog_filter_narrow(call->args, call->nargs);
+        call->nargs = ngx_http_guildlog_filter_narrow(args, call->nargs);
 
     } else {
         stmt = ngx_guildlog_stmt_logs_plain;
-        page_plain(call);
+
+        args[PLAIN_LIMIT] = args[PAGE_LIMIT];
+        args[PLAIN_CURSOR] = args[PAGE_CURSOR];
+        ngx_str_set(&args[PLAIN_RANGES], "t");
+
+        call->nargs = PLAIN_RANGES + 1;
     }
 
-    if (page_cache_recall(call, &ngx_guildlog_stmts[stmt])
-        != NGX_OK)
-    {
+    if (page_cache_recall(call, &ngx_guildlog_stmts[stmt]) != NGX_OK) {
         return NGX_ERROR;
     }
 
     if (stmt == ngx_guildlog_stmt_logs_found) {
-        return page_find(call);
+        limit = ngx_atoi(args[PAGE_LIMIT].data, args[PAGE_LIMIT].len);
+
+        /* the last argument is the state of a page that is kept */
+
+        return ngx_http_guildlog_find_start(call, &args[PAGE_CURSOR],
+                                            &args[call->nargs - 1], limit,
+                                            page_found, page_answer);
     }
 
     if (stmt == ngx_guildlog_stmt_logs_plain) {
-        ngx_str_set(&call->args[call->nargs], "t");
+        ngx_str_set(&args[call->nargs], "t");
         call->nargs++;
 
-        ngx_str_set(&call->args[call->nargs],
-                    ngx_value(NGX_GUILDLOG_STMT_BYTES));
+        ngx_str_set(&args[call->nargs], ngx_value(NGX_GUILDLOG_STMT_BYTES));
         call->nargs++;
     }
 
     return ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt],
                                       page_answer);
-}
-
-
-static void
-page_plain(ngx_http_guildlog_call_t *call)
-{
-    ngx_str_t  *args;
-
-    args = call->args;
-
-    args[NGX_HTTP_GUILDLOG_PLAIN_LIMIT] = args[NGX_HTTP_GUILDLOG_PAGE_LIMIT];
-    args[NGX_HTTP_GUILDLOG_PLAIN_CURSOR] = args[NGX_HTTP_GUILDLOG_PAGE_CURSOR];
-
-    ngx_str_set(&args[NGX_HTTP_GUILDLOG_PLAIN_RANGES], "t");
-
-    call->nargs = NGX_HTTP_GUILDLOG_PLAIN_RANGES + 1;
-}
-
-
-/* the last argument is the state of a page that is kept */
-
-static ngx_int_t
-page_find(ngx_http_guildlog_call_t *call)
-{
-    ngx_int_t   limit;
-    ngx_str_t  *args;
-
-    args = call->args;
-    limit = ngx_atoi(args[NGX_HTTP_GUILDLOG_PAGE_LIMIT].data,
-                     args[NGX_HTTP_GUILDLOG_PAGE_LIMIT].len);
-
-    return ngx_http_guildlog_find_start(call,
-                                        &args[NGX_HTTP_GUILDLOG_PAGE_CURSOR],
-                                        &args[call->nargs - 1], limit,
-                                        page_found,
-                                        page_answer);
 }
 
 
@@ -250,37 +212,34 @@ page_found(ngx_http_guildlog_call_t *call)
     pool = call->request->pool;
     args = call->args;
 
-    if (ngx_http_guildlog_find_ids(&args[NGX_HTTP_GUILDLOG_FOUND_IDS], pool,
-                                   find->result->ids, find->nids)
+    if (ngx_http_guildlog_find_ids(&args[FOUND_IDS], pool, find->result->ids,
+                                   find->nids)
         != NGX_OK
-        || page_head(find, pool,
-                     &args[NGX_HTTP_GUILDLOG_FOUND_HEAD])
-           != NGX_OK)
+        || page_head(find, pool, &args[FOUND_HEAD]) != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    args[NGX_HTTP_GUILDLOG_FOUND_TOTAL].data = total;
-    args[NGX_HTTP_GUILDLOG_FOUND_TOTAL].len =
-                               ngx_sprintf(total, "%uL", find->total) - total;
+    args[FOUND_TOTAL].data = total;
+    args[FOUND_TOTAL].len = ngx_sprintf(total, "%uL", find->total) - total;
 
-    ngx_str_set(&args[NGX_HTTP_GUILDLOG_FOUND_MORE], "f");
+    ngx_str_set(&args[FOUND_MORE], "f");
 
     if (find->total > find->limit) {
-        ngx_str_set(&args[NGX_HTTP_GUILDLOG_FOUND_MORE], "t");
+        ngx_str_set(&args[FOUND_MORE], "t");
     }
 
-    args[NGX_HTTP_GUILDLOG_FOUND_STATE] = find->head.state;
+    args[FOUND_STATE] = find->head.state;
 
-    ngx_str_null(&args[NGX_HTTP_GUILDLOG_FOUND_ERASED]);
+    ngx_str_null(&args[FOUND_ERASED]);
 
     if (find->head.erased >= 0) {
-        args[NGX_HTTP_GUILDLOG_FOUND_ERASED].data = erased;
-        args[NGX_HTTP_GUILDLOG_FOUND_ERASED].len =
-                        ngx_sprintf(erased, "%L", find->head.erased) - erased;
+        args[FOUND_ERASED].data = erased;
+        args[FOUND_ERASED].len = ngx_sprintf(erased, "%L", find->head.erased)
+                                 - erased;
     }
 
-    call->nargs = NGX_HTTP_GUILDLOG_FOUND_ARGS;
+    call->nargs = FOUND_ARGS;
 
     return page_again(call, ngx_guildlog_stmt_logs_found);
 }
@@ -326,13 +285,30 @@ page_head(ngx_http_guildlog_find_t *find, ngx_pool_t *pool, ngx_str_t *head)
 }
 
 
-/* the entries that were found */
+/* the entries that were found; was one removed between two statements? */
 
 static ngx_int_t
 page_read(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
-    if (page_misses(call, result)) {
+    ngx_str_t   more;
+    ngx_uint_t  status;
+
+    status = ngx_http_guildlog_response_log_status(result);
+
+    if (status == NGX_HTTP_CONFLICT) {
         return ngx_http_guildlog_find_again(call);
+    }
+
+    if (status == NGX_HTTP_OK && result->rows <= call->find->nids) {
+
+        /* the last row says whether it ends a page that has enough bytes */
+
+        more = ngx_guildlog_db_result_value(result, result->rows - 1,
+                                            NGX_HTTP_GUILDLOG_LOG_MORE);
+
+        if (result->rows == 1 || more.len == 0 || *more.data != 't') {
+            return ngx_http_guildlog_find_again(call);
+        }
     }
 
     return page_answer(call, result);
@@ -380,7 +356,7 @@ page_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     /* the ranges lack the place of an entry: each entry tells its delivery */
 
     if (rc == NGX_DECLINED) {
-        call->nargs = NGX_HTTP_GUILDLOG_PLAIN_RANGES;
+        call->nargs = PLAIN_RANGES;
         return page_again(call, ngx_guildlog_stmt_logs_whole);
     }
 
@@ -391,7 +367,14 @@ page_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     if (!entries.undecided) {
         state = ngx_guildlog_db_result_value(result, 0,
                                              NGX_HTTP_GUILDLOG_LOG_REASON);
-        page_cache_keep(call, &state, &body);
+
+        if (call->page_key.data && state.len) {
+            ngx_log_debug1(NGX_LOG_DEBUG_HTTP, call->request->connection->log,
+                           0, "guildlog page cache: keeps %uz bytes", body.len);
+
+            ngx_guildlog_shelf_put(ngx_http_guildlog_worker.shelf,
+                                   &call->page_key, &state, &body);
+        }
     }
 
     return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK, &body);
@@ -406,29 +389,6 @@ page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt)
 
     return ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt],
                                       call->find ? page_read : page_answer);
-}
-
-
-/* was an entry removed between two statements? */
-
-static ngx_uint_t
-page_misses(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
-{
-    ngx_str_t   more;
-    ngx_uint_t  status;
-
-    status = ngx_http_guildlog_response_log_status(result);
-
-    if (status != NGX_HTTP_OK || result->rows > call->find->nids) {
-        return status == NGX_HTTP_CONFLICT;
-    }
-
-    /* the last row says whether it ends a page that has enough bytes */
-
-    more = ngx_guildlog_db_result_value(result, result->rows - 1,
-                                        NGX_HTTP_GUILDLOG_LOG_MORE);
-
-    return result->rows == 1 || more.len == 0 || *more.data != 't';
 }
 
 
@@ -461,8 +421,10 @@ static ngx_int_t
 page_ranges(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
     ngx_guildlog_places_t *ranges)
 {
-    ngx_str_t   doc;
-    ngx_uint_t  row, rows;
+    int64_t                      status, message;
+    ngx_str_t                    doc;
+    ngx_uint_t                   row, rows;
+    ngx_guildlog_places_range_t  range;
 
     ngx_memzero(ranges, sizeof(ngx_guildlog_places_t));
 
@@ -491,7 +453,30 @@ page_ranges(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
     }
 
     for (row = rows; row < result->rows; row++) {
-        page_range(ranges, result, row);
+        range.lane = ngx_guildlog_db_result_number(result, row,
+                                                NGX_HTTP_GUILDLOG_LOG_LANE);
+        range.first = ngx_guildlog_db_result_number(result, row,
+                                                NGX_HTTP_GUILDLOG_LOG_ID);
+        range.last = ngx_guildlog_db_result_number(result, row,
+                                                NGX_HTTP_GUILDLOG_LOG_SEQ);
+        status = ngx_guildlog_db_result_number(result, row,
+                                               NGX_HTTP_GUILDLOG_LOG_DSTATUS);
+
+        if (status == NGX_ERROR) {
+            message = ngx_guildlog_db_result_number(result, row,
+                                               NGX_HTTP_GUILDLOG_LOG_MESSAGE);
+            ngx_guildlog_places_add_lane(ranges, range.lane, range.first,
+                                         range.last, message);
+            continue;
+        }
+
+        range.status = status;
+        range.reason = ngx_guildlog_db_result_value(result, row,
+                                               NGX_HTTP_GUILDLOG_LOG_REASON);
+        range.message = ngx_guildlog_db_result_value(result, row,
+                                               NGX_HTTP_GUILDLOG_LOG_MESSAGE);
+
+        ngx_guildlog_places_add(ranges, &range);
     }
 
     ngx_guildlog_places_sort(ranges);
@@ -499,40 +484,6 @@ page_ranges(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
     result->rows = rows;
 
     return NGX_OK;
-}
-
-
-static void
-page_range(ngx_guildlog_places_t *ranges, ngx_guildlog_db_result_t *result,
-    ngx_uint_t row)
-{
-    int64_t                      status;
-    ngx_guildlog_places_range_t  range;
-
-    range.lane = ngx_guildlog_db_result_number(result, row,
-                                               NGX_HTTP_GUILDLOG_LOG_LANE);
-    range.first = ngx_guildlog_db_result_number(result, row,
-                                                NGX_HTTP_GUILDLOG_LOG_ID);
-    range.last = ngx_guildlog_db_result_number(result, row,
-                                               NGX_HTTP_GUILDLOG_LOG_SEQ);
-    range.reason = ngx_guildlog_db_result_value(result, row,
-                                                NGX_HTTP_GUILDLOG_LOG_REASON);
-    range.message = ngx_guildlog_db_result_value(result, row,
-                                                 NGX_HTTP_GUILDLOG_LOG_MESSAGE);
-
-    status = ngx_guildlog_db_result_number(result, row,
-                                           NGX_HTTP_GUILDLOG_LOG_DSTATUS);
-
-    if (status == NGX_ERROR) {
-        ngx_guildlog_places_add_lane(ranges, range.lane, range.first,
-                                     range.last,
-                              ngx_guildlog_db_result_number(result, row,
-                                              NGX_HTTP_GUILDLOG_LOG_MESSAGE));
-        return;
-    }
-
-    range.status = status;
-    ngx_guildlog_places_add(ranges, &range);
 }
 
 
@@ -552,7 +503,7 @@ page_build(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
     ngx_uint_t  row;
 
     p = ngx_pnalloc(call->request->pool,
-                    NGX_HTTP_GUILDLOG_PAGE_HEAD
+                    PAGE_HEAD
                     + ngx_http_guildlog_log_json_size(result, entries->ranges));
     if (p == NULL) {
         return NGX_ERROR;
@@ -667,7 +618,7 @@ page_cache_key(ngx_http_guildlog_call_t *call,
 
     len = 2 * NGX_INT_T_LEN + 1;
 
-    for (i = NGX_HTTP_GUILDLOG_KEPT_FROM; i < call->nargs; i++) {
+    for (i = KEPT_FROM; i < call->nargs; i++) {
         len += NGX_INT_T_LEN + 2 + call->args[i].len;
     }
 
@@ -679,10 +630,10 @@ page_cache_key(ngx_http_guildlog_call_t *call,
     call->page_key.data = p;
     p = ngx_sprintf(p, "%ui %ui", call->conf->database->index, stmt->index);
 
-    for (i = NGX_HTTP_GUILDLOG_KEPT_FROM; i < call->nargs; i++) {
+    for (i = KEPT_FROM; i < call->nargs; i++) {
         arg = &call->args[i];
 
-        if (i == NGX_HTTP_GUILDLOG_KEPT_KIND) {
+        if (i == KEPT_KIND) {
             continue;
         }
 
@@ -700,22 +651,6 @@ static void
 page_cleanup(void *data)
 {
     ngx_guildlog_shelf_give_back(data);
-}
-
-
-/* keeps a page in that state, if it was asked for before */
-
-static void
-page_cache_keep(ngx_http_guildlog_call_t *call, const ngx_str_t *state,
-    const ngx_str_t *body)
-{
-    if (call->page_key.data && state->len) {
-        ngx_log_debug1(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
-                       "guildlog page cache: keeps %uz bytes", body->len);
-
-        ngx_guildlog_shelf_put(ngx_http_guildlog_worker.shelf,
-                               &call->page_key, state, body);
-    }
 }
 
 
@@ -767,7 +702,7 @@ ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result,
     size = ngx_guildlog_db_result_size(result);
 
     if (ranges == NULL) {
-        return size + result->rows * NGX_HTTP_GUILDLOG_LOG_JSON_ONE;
+        return size + result->rows * LOG_JSON_ONE;
     }
 
     n = result->rows;
@@ -776,7 +711,7 @@ ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result,
         n += log_json_count(result, row);
     }
 
-    return size + n * (NGX_HTTP_GUILDLOG_LOG_JSON_ONE + ranges->longest);
+    return size + n * (LOG_JSON_ONE + ranges->longest);
 }
 
 
@@ -797,7 +732,7 @@ u_char *
 ngx_http_guildlog_log_json_entry(u_char *p, ngx_guildlog_db_result_t *result,
     ngx_uint_t row)
 {
-    ngx_str_t  doc, delivery[NGX_HTTP_GUILDLOG_DELIVERY_LAST];
+    ngx_str_t  doc, delivery[DELIVERY_LAST];
 
     log_json_delivery(result, row, delivery);
 
@@ -818,45 +753,21 @@ static ngx_int_t
 log_json_add(ngx_http_guildlog_log_json_t *entries,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
-    ngx_str_t  doc, delivery[NGX_HTTP_GUILDLOG_DELIVERY_LAST];
-
-    log_json_delivery(result, row, delivery);
-
-    if (delivery[NGX_HTTP_GUILDLOG_DELIVERY_STATUS].data == NULL) {
-        return log_json_split(entries, result, row);
-    }
-
-    doc = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
-    log_json_doc(entries, &doc);
-    log_json_write(entries, delivery);
-
-    return NGX_OK;
-}
-
-
-static void
-log_json_delivery(ngx_guildlog_db_result_t *result, ngx_uint_t row,
-    ngx_str_t *delivery)
-{
-    ngx_uint_t  i;
-
-    for (i = 0; i < NGX_HTTP_GUILDLOG_DELIVERY_LAST; i++) {
-        delivery[i] = ngx_guildlog_db_result_value(result, row,
-                                          NGX_HTTP_GUILDLOG_LOG_STATUS + i);
-    }
-}
-
-
-static ngx_int_t
-log_json_split(ngx_http_guildlog_log_json_t *entries,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row)
-{
     u_char      *p, *last;
     ngx_int_t    rc;
-    ngx_str_t    text, doc, line, same, joined[NGX_HTTP_GUILDLOG_JOINED_LAST];
+    ngx_str_t    text, doc, line, same, delivery[DELIVERY_LAST],
+                 joined[JOINED_LAST];
     ngx_uint_t   n;
 
     text = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
+
+    log_json_delivery(result, row, delivery);
+
+    if (delivery[DELIVERY_STATUS].data) {
+        log_json_doc(entries, &text);
+        log_json_write(entries, delivery);
+        return NGX_OK;
+    }
 
     p = text.data;
     last = text.data + text.len;
@@ -902,6 +813,19 @@ log_json_split(ngx_http_guildlog_log_json_t *entries,
 }
 
 
+static void
+log_json_delivery(ngx_guildlog_db_result_t *result, ngx_uint_t row,
+    ngx_str_t *delivery)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < DELIVERY_LAST; i++) {
+        delivery[i] = ngx_guildlog_db_result_value(result, row,
+                                          NGX_HTTP_GUILDLOG_LOG_STATUS + i);
+    }
+}
+
+
 /* parses the words of a line; returns where the next line begins */
 
 static u_char *
@@ -909,7 +833,7 @@ log_json_line(u_char *p, u_char *last, ngx_str_t *joined)
 {
     ngx_str_t  *word;
 
-    ngx_memzero(joined, NGX_HTTP_GUILDLOG_JOINED_LAST * sizeof(ngx_str_t));
+    ngx_memzero(joined, JOINED_LAST * sizeof(ngx_str_t));
 
     while (p < last && *p != '\n') {
 
@@ -921,27 +845,27 @@ log_json_line(u_char *p, u_char *last, ngx_str_t *joined)
         switch (*p++) {
 
         case 'r':
-            word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_REASON];
+            word = &joined[DELIVERY_REASON];
             break;
 
         case 'c':
-            word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_CHANNEL];
+            word = &joined[DELIVERY_CHANNEL];
             break;
 
         case 'm':
-            word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_MESSAGE];
+            word = &joined[DELIVERY_MESSAGE];
             break;
 
         case 'l':
-            word = &joined[NGX_HTTP_GUILDLOG_JOINED_LANE];
+            word = &joined[JOINED_LANE];
             break;
 
         case 's':
-            word = &joined[NGX_HTTP_GUILDLOG_JOINED_SEQ];
+            word = &joined[JOINED_SEQ];
             break;
 
         default:
-            word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_STATUS];
+            word = &joined[DELIVERY_STATUS];
             p--;
         }
 
@@ -967,16 +891,16 @@ log_json_place(ngx_str_t *joined, const ngx_guildlog_places_t *ranges)
     ngx_str_t                          *lane, *seq, *word;
     const ngx_guildlog_places_range_t  *range;
 
-    lane = &joined[NGX_HTTP_GUILDLOG_JOINED_LANE];
-    seq = &joined[NGX_HTTP_GUILDLOG_JOINED_SEQ];
-    word = &joined[NGX_HTTP_GUILDLOG_DELIVERY_STATUS];
+    lane = &joined[JOINED_LANE];
+    seq = &joined[JOINED_SEQ];
+    word = &joined[DELIVERY_STATUS];
 
     if (word->data) {
         status = ngx_atoi(word->data, word->len);
 
     } else if (lane->data == NULL) {
         status = 0;
-        ngx_str_set(&joined[NGX_HTTP_GUILDLOG_DELIVERY_REASON], "queued");
+        ngx_str_set(&joined[DELIVERY_REASON], "queued");
 
     } else {
         range = ngx_guildlog_places_find(ranges,
@@ -987,8 +911,8 @@ log_json_place(ngx_str_t *joined, const ngx_guildlog_places_t *ranges)
         }
 
         status = range->status;
-        joined[NGX_HTTP_GUILDLOG_DELIVERY_REASON] = range->reason;
-        joined[NGX_HTTP_GUILDLOG_DELIVERY_MESSAGE] = range->message;
+        joined[DELIVERY_REASON] = range->reason;
+        joined[DELIVERY_MESSAGE] = range->message;
     }
 
     if ((size_t) status >= sizeof(log_json_words)
@@ -1065,7 +989,7 @@ log_json_decided(const ngx_str_t *delivery)
         ngx_string("in_flight")
     };
 
-    switch (delivery[NGX_HTTP_GUILDLOG_DELIVERY_STATUS].data[0]) {
+    switch (delivery[DELIVERY_STATUS].data[0]) {
 
     case 'd':
         return 1;
@@ -1076,7 +1000,7 @@ log_json_decided(const ngx_str_t *delivery)
 
     for (i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
         if (ngx_guildlog_str_eq(&open[i],
-                                &delivery[NGX_HTTP_GUILDLOG_DELIVERY_REASON]))
+                                &delivery[DELIVERY_REASON]))
         {
             return 0;
         }
@@ -1085,6 +1009,8 @@ log_json_decided(const ngx_str_t *delivery)
     return 1;
 }
 
+
+/* words and ids, in which nothing has to be escaped */
 
 static u_char *
 log_json_end(u_char *p, const ngx_str_t *delivery)
@@ -1096,31 +1022,21 @@ log_json_end(u_char *p, const ngx_str_t *delivery)
         ngx_string(",\"channelId\":"), ngx_string(",\"messageId\":")
     };
 
-    for (i = 0; i < NGX_HTTP_GUILDLOG_DELIVERY_LAST; i++) {
-        p = log_json_string(p, &names[i], &delivery[i]);
+    for (i = 0; i < DELIVERY_LAST; i++) {
+        p = ngx_cpymem(p, names[i].data, names[i].len);
+
+        if (delivery[i].data == NULL) {
+            p = ngx_cpymem(p, "null", sizeof("null") - 1);
+            continue;
+        }
+
+        *p++ = '"';
+        p = ngx_cpymem(p, delivery[i].data, delivery[i].len);
+        *p++ = '"';
     }
 
     *p++ = '}';
     *p++ = '}';
-
-    return p;
-}
-
-
-/* writes a word or an id, in which nothing has to be escaped */
-
-static u_char *
-log_json_string(u_char *p, const ngx_str_t *name, const ngx_str_t *value)
-{
-    p = ngx_cpymem(p, name->data, name->len);
-
-    if (value->data == NULL) {
-        return ngx_cpymem(p, "null", sizeof("null") - 1);
-    }
-
-    *p++ = '"';
-    p = ngx_cpymem(p, value->data, value->len);
-    *p++ = '"';
 
     return p;
 }
