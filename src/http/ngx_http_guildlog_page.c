@@ -368,6 +368,8 @@ page_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         state = ngx_guildlog_db_result_value(result, 0,
                                              NGX_HTTP_GUILDLOG_LOG_REASON);
 
+        /* kept if it was asked for before */
+
         if (call->page_key.data && state.len) {
             ngx_log_debug1(NGX_LOG_DEBUG_HTTP, call->request->connection->log,
                            0, "guildlog page cache: keeps %uz bytes", body.len);
