@@ -34,9 +34,9 @@
 #define TROUBLE_TEST_MS  10000
 
 
-#define NGX_HTTP_GUILDLOG_PROBES     25     /* a request */
-#define NGX_HTTP_GUILDLOG_PROBE_GUILD  1    /* the call's arguments */
-#define NGX_HTTP_GUILDLOG_PROBE_BOT  2
+#define PROBES       25   /* a request */
+#define PROBE_GUILD  1    /* of the call's arguments */
+#define PROBE_BOT  2
 
 
 typedef struct {
@@ -67,7 +67,7 @@ struct ngx_http_guildlog_trouble_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
     ngx_http_guildlog_call_t      *call;
-    ngx_http_guildlog_probe_t      probes[NGX_HTTP_GUILDLOG_PROBES];
+    ngx_http_guildlog_probe_t      probes[PROBES];
     ngx_uint_t                     n;
     ngx_uint_t                     pending;
     ngx_uint_t                     refused;  /* how many the platform refused */
@@ -87,7 +87,6 @@ typedef struct {
 
 static ngx_int_t trouble_asked(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t trouble_probe(ngx_http_guildlog_call_t *call, json_t *channel);
 static void trouble_judge(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_client_response_t *answer,
     const ngx_guildlog_verdict_t *verdict);
@@ -114,8 +113,6 @@ static json_t *trouble_ask_word(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t trouble_test_asked(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t trouble_test_send(ngx_http_guildlog_call_t *call,
-    json_t *send);
 static ngx_int_t trouble_test_build(ngx_http_guildlog_probe_t *probe,
     json_t *send);
 static void trouble_test_judge(ngx_http_guildlog_probe_t *probe,
@@ -127,8 +124,6 @@ static ngx_int_t trouble_test_counted(ngx_http_guildlog_call_t *call,
 static ngx_int_t trouble_test_result(ngx_http_guildlog_call_t *call);
 static void trouble_test_word(ngx_guildlog_json_t *w, const char *key,
     const char *word);
-static ngx_int_t trouble_test_again(ngx_http_guildlog_call_t *call,
-    json_t *word);
 
 
 /* the stage of a class that is not here is "unknown" */
@@ -156,7 +151,7 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
     ngx_str_null(&args[TROUBLE_ARG_BOT_ID]);
     ngx_str_null(&args[TROUBLE_ARG_PROBES]);
 
-    bot = args[NGX_HTTP_GUILDLOG_PROBE_BOT].data[0] - '0';
+    bot = args[PROBE_BOT].data[0] - '0';
     conf = trouble_ask_conf(call);
 
     if (conf && conf->applications[bot].len) {
@@ -194,8 +189,9 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
 static ngx_int_t
 trouble_asked(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
-    size_t   i;
-    json_t  *channels;
+    size_t                      i;
+    json_t                     *channels, *channel;
+    ngx_http_guildlog_probe_t  *probe;
 
     channels = trouble_ask_word(call, result);
 
@@ -203,8 +199,19 @@ trouble_asked(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         return ngx_http_guildlog_response_result(call, result);
     }
 
-    for (i = 0; i < json_array_size(channels); i++) {
-        if (trouble_probe(call, json_array_get(channels, i)) != NGX_OK) {
+    json_array_foreach(channels, i, channel) {
+        probe = trouble_ask_add(call);
+        if (probe == NULL) {
+            break;
+        }
+
+        probe->channel = ngx_guildlog_json_text(channel);
+
+        if (ngx_guildlog_platform_call(call->request->pool,
+                                       NGX_GUILDLOG_CALL_LIST, &probe->channel,
+                                       NULL, &probe->request)
+            != NGX_OK)
+        {
             return NGX_ERROR;
         }
     }
@@ -216,24 +223,6 @@ trouble_asked(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     trouble_ask_start(call, TROUBLE_PROBE_MS);
 
     return NGX_AGAIN;
-}
-
-
-static ngx_int_t
-trouble_probe(ngx_http_guildlog_call_t *call, json_t *channel)
-{
-    ngx_http_guildlog_probe_t  *probe;
-
-    probe = trouble_ask_add(call);
-    if (probe == NULL) {
-        return NGX_OK;
-    }
-
-    probe->channel = ngx_guildlog_json_text(channel);
-
-    return ngx_guildlog_platform_call(call->request->pool,
-                                      NGX_GUILDLOG_CALL_LIST, &probe->channel,
-                                      NULL, &probe->request);
 }
 
 
@@ -285,7 +274,7 @@ trouble_is_elsewhere(ngx_http_guildlog_probe_t *probe)
         return 0;
     }
 
-    guild = &probe->call->args[NGX_HTTP_GUILDLOG_PROBE_GUILD];
+    guild = &probe->call->args[PROBE_GUILD];
     webhook = probe->webhooks->elts;
 
     for (i = 0; i < probe->webhooks->nelts; i++) {
@@ -467,7 +456,7 @@ trouble_ask_add(ngx_http_guildlog_call_t *call)
 
     trouble = call->trouble;
 
-    if (trouble->n == NGX_HTTP_GUILDLOG_PROBES) {
+    if (trouble->n == PROBES) {
         return NULL;
     }
 
@@ -571,7 +560,7 @@ trouble_ask_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms)
                    "%M ms left", &probe->channel, ms);
 
     if (probe->request.bot) {
-        bot = probe->call->args[NGX_HTTP_GUILDLOG_PROBE_BOT].data[0] - '0';
+        bot = probe->call->args[PROBE_BOT].data[0] - '0';
         authorization = &conf->bots[bot];
     }
 
@@ -708,41 +697,45 @@ static ngx_int_t
 trouble_test_asked(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    json_t  *word, *send;
-
-    word = trouble_ask_word(call, result);
-
-    send = json_object_get(word, "send");
-    if (send) {
-        return trouble_test_send(call, send);
-    }
-
-    if (json_object_get(word, "retryAfter")) {
-        return trouble_test_again(call, word);
-    }
-
-    return ngx_http_guildlog_response_result(call, result);
-}
-
-
-static ngx_int_t
-trouble_test_send(ngx_http_guildlog_call_t *call, json_t *send)
-{
+    json_t                     *word, *send, *after;
+    ngx_str_t                   error;
     ngx_http_guildlog_probe_t  *probe;
 
-    probe = trouble_ask_add(call);
+    word = trouble_ask_word(call, result);
+    send = json_object_get(word, "send");
+    after = json_object_get(word, "retryAfter");
 
-    probe->channel = ngx_guildlog_json_text(json_object_get(send, "channelId"));
+    if (send) {
+        probe = trouble_ask_add(call);
+        probe->channel = ngx_guildlog_json_text(json_object_get(send,
+                                                                "channelId"));
 
-    if (trouble_test_build(probe, send) == NGX_OK) {
-        trouble_ask_start(call, TROUBLE_TEST_MS);
-        return NGX_AGAIN;
+        if (trouble_test_build(probe, send) == NGX_OK) {
+            trouble_ask_start(call, TROUBLE_TEST_MS);
+            return NGX_AGAIN;
+        }
+
+        probe->result = "unknown";
+        probe->detail = "the message could not be sent from this machine";
+
+        return trouble_test_result(call);
     }
 
-    probe->result = "unknown";
-    probe->detail = "the message could not be sent from this machine";
+    if (after == NULL) {
+        return ngx_http_guildlog_response_result(call, result);
+    }
 
-    return trouble_test_result(call);
+    if (ngx_http_guildlog_response_header_number(call->request, "Retry-After",
+                                                 json_integer_value(after))
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    error = ngx_guildlog_json_text(json_object_get(word, "error"));
+
+    return ngx_http_guildlog_response_error(call->request,
+                                            NGX_HTTP_TOO_MANY_REQUESTS, &error);
 }
 
 
@@ -808,7 +801,7 @@ trouble_test_count(ngx_http_guildlog_call_t *call)
         return trouble_test_result(call);
     }
 
-    call->args[0] = call->args[NGX_HTTP_GUILDLOG_PROBE_GUILD];
+    call->args[0] = call->args[PROBE_GUILD];
     ngx_str_set(&call->args[1], "1");
     call->nargs = 2;
 
@@ -881,26 +874,4 @@ trouble_test_word(ngx_guildlog_json_t *w, const char *key, const char *word)
 
     ngx_guildlog_json_key(w, key);
     ngx_guildlog_json_string(w, &text);
-}
-
-
-static ngx_int_t
-trouble_test_again(ngx_http_guildlog_call_t *call, json_t *word)
-{
-    ngx_str_t   error;
-    json_int_t  after;
-
-    after = json_integer_value(json_object_get(word, "retryAfter"));
-
-    if (ngx_http_guildlog_response_header_number(call->request, "Retry-After",
-                                                 after)
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    error = ngx_guildlog_json_text(json_object_get(word, "error"));
-
-    return ngx_http_guildlog_response_error(call->request,
-                                            NGX_HTTP_TOO_MANY_REQUESTS, &error);
 }
