@@ -12,30 +12,30 @@
 #include "log/ngx_guildlog_csv.h"
 
 
-#define NGX_HTTP_GUILDLOG_EXPORT_ROWS   200   /* a chunk */
+#define EXPORT_ROWS    200   /* a chunk */
 
 /* the last arguments, behind the parameters of the route */
 
-#define NGX_HTTP_GUILDLOG_EXPORT_SINCE  0
-#define NGX_HTTP_GUILDLOG_EXPORT_BELOW  1
-#define NGX_HTTP_GUILDLOG_EXPORT_MOST   2
-#define NGX_HTTP_GUILDLOG_EXPORT_PERSON  3    /* all arguments of a person's */
+#define EXPORT_SINCE   0
+#define EXPORT_BELOW   1
+#define EXPORT_MOST    2
+#define EXPORT_PERSON  3     /* all arguments of a person's */
 
-#define NGX_HTTP_GUILDLOG_EXPORT_IDS    3
-#define NGX_HTTP_GUILDLOG_EXPORT_ARGS   4
+#define EXPORT_IDS     3
+#define EXPORT_ARGS    4
 
 /* parameters behind the filters, of which the database knows the first */
 
 enum {
-    NGX_HTTP_GUILDLOG_EXPORT_LOCALE = NGX_HTTP_GUILDLOG_FILTER_LAST,
-    NGX_HTTP_GUILDLOG_EXPORT_FORMAT,
-    NGX_HTTP_GUILDLOG_EXPORT_BOM,
-    NGX_HTTP_GUILDLOG_EXPORT_TEXT,
-    NGX_HTTP_GUILDLOG_EXPORT_PARAMS
+    EXPORT_LOCALE = NGX_HTTP_GUILDLOG_FILTER_LAST,
+    EXPORT_FORMAT,
+    EXPORT_BOM,
+    EXPORT_TEXT,
+    EXPORT_PARAMS
 };
 
 /* ids that are found at once: 80 KB */
-#define NGX_HTTP_GUILDLOG_EXPORT_FOUND  10000
+#define EXPORT_FOUND  10000
 
 
 struct ngx_http_guildlog_export_s {
@@ -79,12 +79,9 @@ struct ngx_http_guildlog_parts_s {
 #define LARGE_MORE    2
 
 
-static void export_form(ngx_http_guildlog_export_t *ex, const ngx_str_t *args);
 static ngx_int_t export_find(ngx_http_guildlog_call_t *call);
 static ngx_int_t export_found(ngx_http_guildlog_call_t *call);
 static ngx_int_t export_answer(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result);
-static ngx_int_t export_begin(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static void export_cleanup(void *data);
 static ngx_int_t export_header(ngx_http_guildlog_call_t *call);
@@ -119,7 +116,7 @@ static ngx_int_t large_ask(ngx_http_guildlog_call_t *call);
 ngx_int_t
 ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
 {
-    ngx_str_t                   *last;
+    ngx_str_t                   *args, *last;
     ngx_pool_cleanup_t          *cln;
     ngx_http_guildlog_export_t  *ex;
 
@@ -135,7 +132,8 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
     cln->handler = export_cleanup;
     call->export = ex;
 
-    ngx_memcpy(ex->args, call->args, sizeof(ex->args));
+    args = call->args;
+    ngx_memcpy(ex->args, args, sizeof(ex->args));
 
     if (call->route->flags & NGX_GUILDLOG_ROUTE_PERSON) {
         ex->person = 1;
@@ -143,43 +141,33 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
         ex->nargs = call->nargs;
 
     } else {
-        export_form(ex, call->args);
-        ex->nargs = ngx_http_guildlog_filter_narrow(ex->args,
-                                        NGX_HTTP_GUILDLOG_EXPORT_FORMAT);
+        ex->lines = (args[EXPORT_FORMAT].data[0] == 'n');
+        ex->bom = (args[EXPORT_BOM].data[0] == '1');
+
+        ngx_guildlog_csv_init(&ex->csv,
+                              ngx_guildlog_csv_locale(&args[EXPORT_LOCALE]),
+                              args[EXPORT_TEXT].data != NULL);
+
+        ex->nargs = ngx_http_guildlog_filter_narrow(ex->args, EXPORT_FORMAT);
     }
 
     last = &ex->args[ex->nargs];
     ex->last = last;
 
-    ngx_str_null(&last[NGX_HTTP_GUILDLOG_EXPORT_SINCE]);
-    ngx_str_null(&last[NGX_HTTP_GUILDLOG_EXPORT_BELOW]);
+    ngx_str_null(&last[EXPORT_SINCE]);
+    ngx_str_null(&last[EXPORT_BELOW]);
 
-    ngx_str_set(&last[NGX_HTTP_GUILDLOG_EXPORT_MOST],
-                ngx_value(NGX_HTTP_GUILDLOG_EXPORT_ROWS));
+    ngx_str_set(&last[EXPORT_MOST], ngx_value(EXPORT_ROWS));
 
-    ngx_str_null(&last[NGX_HTTP_GUILDLOG_EXPORT_IDS]);
+    ngx_str_null(&last[EXPORT_IDS]);
 
-    ex->nargs += ex->person ? NGX_HTTP_GUILDLOG_EXPORT_PERSON
-                            : NGX_HTTP_GUILDLOG_EXPORT_ARGS;
+    ex->nargs += ex->person ? EXPORT_PERSON : EXPORT_ARGS;
 
-    if (!ex->person && ngx_http_guildlog_filter_finds(call->args)) {
+    if (!ex->person && ngx_http_guildlog_filter_finds(args)) {
         return export_find(call);
     }
 
     return export_ask(call);
-}
-
-
-static void
-export_form(ngx_http_guildlog_export_t *ex, const ngx_str_t *args)
-{
-    ex->lines = (args[NGX_HTTP_GUILDLOG_EXPORT_FORMAT].data[0] == 'n');
-    ex->bom = (args[NGX_HTTP_GUILDLOG_EXPORT_BOM].data[0] == '1');
-
-    ngx_guildlog_csv_init(&ex->csv,
-                          ngx_guildlog_csv_locale(
-                                      &args[NGX_HTTP_GUILDLOG_EXPORT_LOCALE]),
-                          args[NGX_HTTP_GUILDLOG_EXPORT_TEXT].data != NULL);
 }
 
 
@@ -189,11 +177,10 @@ export_find(ngx_http_guildlog_call_t *call)
     static const ngx_str_t  none = ngx_null_string;
 
     return ngx_http_guildlog_find_start(call,
-                      &call->export->last[NGX_HTTP_GUILDLOG_EXPORT_BELOW],
-                      &none, NGX_HTTP_GUILDLOG_EXPORT_FOUND,
-                      export_found,
-                      call->export->begun ? export_chunk
-                                          : export_answer);
+                                        &call->export->last[EXPORT_BELOW],
+                                        &none, EXPORT_FOUND, export_found,
+                                        call->export->begun ? export_chunk
+                                                            : export_answer);
 }
 
 
@@ -208,13 +195,13 @@ export_found(ngx_http_guildlog_call_t *call)
     find = call->find;
 
     if (ex->ids == NULL) {
-        ex->ids = ngx_alloc(NGX_HTTP_GUILDLOG_EXPORT_FOUND * sizeof(int64_t),
+        ex->ids = ngx_alloc(EXPORT_FOUND * sizeof(int64_t),
                             call->request->connection->log);
         if (ex->ids == NULL) {
             return NGX_ERROR;
         }
 
-        since = &ex->last[NGX_HTTP_GUILDLOG_EXPORT_SINCE];
+        since = &ex->last[EXPORT_SINCE];
         since->data = ex->since;
         since->len = ngx_sprintf(ex->since, "%L", find->head.low) - ex->since;
     }
@@ -241,6 +228,7 @@ static ngx_int_t
 export_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     ngx_int_t                    rc;
+    ngx_str_t                    since;
     ngx_http_guildlog_export_t  *ex;
 
     static const ngx_str_t  nothing = ngx_null_string;
@@ -259,9 +247,21 @@ export_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
                                                &nothing);
     }
 
-    if (export_begin(call, result) != NGX_OK) {
+    ex->begun = 1;
+
+    if (parts_begin(call, "an export", export_ask) != NGX_OK) {
         return NGX_ERROR;
     }
+
+    ex->last[EXPORT_SINCE].data = ex->since;
+    ex->last[EXPORT_BELOW].data = ex->below;
+
+    since = ngx_guildlog_db_result_value(result, 0,
+                                         NGX_HTTP_GUILDLOG_LOG_CHANNEL);
+    since.len = ngx_min(since.len, NGX_INT64_LEN);
+
+    ngx_memcpy(ex->since, since.data, since.len);
+    ex->last[EXPORT_SINCE].len = since.len;
 
     rc = export_header(call);
 
@@ -270,35 +270,6 @@ export_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     }
 
     return export_chunk(call, result);
-}
-
-
-static ngx_int_t
-export_begin(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
-{
-    ngx_str_t                    since;
-    ngx_http_guildlog_export_t  *ex;
-
-    ex = call->export;
-    ex->begun = 1;
-
-    if (parts_begin(call, "an export", export_ask)
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    ex->last[NGX_HTTP_GUILDLOG_EXPORT_SINCE].data = ex->since;
-    ex->last[NGX_HTTP_GUILDLOG_EXPORT_BELOW].data = ex->below;
-
-    since = ngx_guildlog_db_result_value(result, 0,
-                                         NGX_HTTP_GUILDLOG_LOG_CHANNEL);
-    since.len = ngx_min(since.len, NGX_INT64_LEN);
-
-    ngx_memcpy(ex->since, since.data, since.len);
-    ex->last[NGX_HTTP_GUILDLOG_EXPORT_SINCE].len = since.len;
-
-    return NGX_OK;
 }
 
 
@@ -436,7 +407,7 @@ export_fill(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         export_advance(ex, &below, cut);
 
     } else if (below.data) {
-        ex->more = (cut || result->rows > NGX_HTTP_GUILDLOG_EXPORT_ROWS);
+        ex->more = (cut || result->rows > EXPORT_ROWS);
         export_move(ex, &below);
 
     } else {
@@ -497,7 +468,7 @@ export_move(ngx_http_guildlog_export_t *ex, const ngx_str_t *below)
     len = ngx_min(below->len, NGX_INT64_LEN);
 
     ngx_memcpy(ex->below, below->data, len);
-    ex->last[NGX_HTTP_GUILDLOG_EXPORT_BELOW].len = len;
+    ex->last[EXPORT_BELOW].len = len;
 }
 
 
@@ -565,8 +536,8 @@ export_ask(ngx_http_guildlog_call_t *call)
     rc = NGX_OK;
 
     if (ex->ids) {
-        ids = &ex->last[NGX_HTTP_GUILDLOG_EXPORT_IDS];
-        ex->stop = ngx_min(ex->pos + NGX_HTTP_GUILDLOG_EXPORT_ROWS, ex->nids);
+        ids = &ex->last[EXPORT_IDS];
+        ex->stop = ngx_min(ex->pos + EXPORT_ROWS, ex->nids);
         rc = ngx_http_guildlog_find_ids(ids, pool, &ex->ids[ex->pos],
                                         ex->stop - ex->pos);
     }
