@@ -23,8 +23,6 @@ static ngx_int_t stream_listener(ngx_http_guildlog_call_t *call);
 static void stream_cleanup(void *data);
 static void stream_wait(ngx_http_guildlog_listener_t *listener);
 static void stream_heartbeat(ngx_event_t *ev);
-static ngx_int_t stream_begin(ngx_http_guildlog_listener_t *listener,
-    ngx_guildlog_db_result_t *result);
 static ngx_int_t stream_say(ngx_http_guildlog_listener_t *listener,
     const ngx_str_t *text);
 static void stream_deliver(ngx_http_guildlog_listener_t *listener,
@@ -116,7 +114,9 @@ stream_last_id(ngx_http_guildlog_call_t *call, ngx_str_t *id)
 static ngx_int_t
 stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
+    u_char                        *p;
     ngx_int_t                      rc;
+    ngx_str_t                      text, reset;
     ngx_http_request_t            *r;
     ngx_http_guildlog_listener_t  *listener;
 
@@ -147,7 +147,33 @@ stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     listener->since = ngx_guildlog_db_result_number(result, 0,
                                                  NGX_HTTP_GUILDLOG_LOG_CHANNEL);
 
-    if (stream_begin(listener, result) != NGX_OK
+    /*
+     * What a reader gets first.  Its id is the arrival to go on behind, so a
+     * reader who has got no event resumes from here, too.
+     */
+
+    reset = ngx_guildlog_db_result_value(result, 0,
+                                         NGX_HTTP_GUILDLOG_LOG_REASON);
+
+    p = ngx_pnalloc(r->pool,
+                    sizeof(":\nretry: 1000\nid: \nevent: reset\ndata: \n\n")
+                    + NGX_INT64_LEN + reset.len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    text.data = p;
+
+    p = ngx_sprintf(p, ":\nretry: 1000\nid: %L\n", listener->since);
+
+    if (reset.data) {
+        p = ngx_sprintf(p, "event: reset\ndata: %V\n", &reset);
+    }
+
+    *p++ = '\n';
+    text.len = p - text.data;
+
+    if (stream_say(listener, &text) != NGX_OK
         || ngx_http_guildlog_stream_feed_join(listener) != NGX_OK)
     {
         return NGX_ERROR;
@@ -276,43 +302,6 @@ stream_heartbeat(ngx_event_t *ev)
     }
 
     stream_wait(listener);
-}
-
-
-/*
- * What a reader gets first.  Its id is the arrival to go on behind, so a reader
- * who has got no event resumes from here, too.
- */
-
-static ngx_int_t
-stream_begin(ngx_http_guildlog_listener_t *listener,
-    ngx_guildlog_db_result_t *result)
-{
-    u_char     *p;
-    ngx_str_t   text, reset;
-
-    reset = ngx_guildlog_db_result_value(result, 0,
-                                         NGX_HTTP_GUILDLOG_LOG_REASON);
-
-    p = ngx_pnalloc(listener->call->request->pool,
-                    sizeof(":\nretry: 1000\nid: \nevent: reset\ndata: \n\n")
-                    + NGX_INT64_LEN + reset.len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    text.data = p;
-
-    p = ngx_sprintf(p, ":\nretry: 1000\nid: %L\n", listener->since);
-
-    if (reset.data) {
-        p = ngx_sprintf(p, "event: reset\ndata: %V\n", &reset);
-    }
-
-    *p++ = '\n';
-    text.len = p - text.data;
-
-    return stream_say(listener, &text);
 }
 
 

@@ -73,10 +73,6 @@ typedef struct {
 } ngx_http_guildlog_news_t;
 
 
-/* what was read is sent to all; the topic may be freed */
-typedef void (*ngx_http_guildlog_topic_pt)(ngx_http_guildlog_topic_t *topic);
-
-
 /*
  * A server and bot somebody listens to; lives as long as that.  One statement
  * of it runs at a time, by turns for all who are near the newest arrival, and
@@ -93,7 +89,6 @@ struct ngx_http_guildlog_topic_s {
     ngx_http_guildlog_news_t      *news;       /* NULL: nothing is judged */
     ngx_queue_t                    judged;     /* while there are news */
     ngx_event_t                    look;       /* timer: who is behind? */
-    ngx_http_guildlog_topic_pt     done;
     int64_t                        since;      /* of the query */
     int64_t                        arrival;    /* more than that is news */
     ngx_uint_t                     turns;      /* of those far behind */

@@ -11,9 +11,9 @@
 #include "http/ngx_http_guildlog_call.h"
 
 
-#define NGX_HTTP_GUILDLOG_FEED_INTERVAL  250     /* ms */
-#define NGX_HTTP_GUILDLOG_FEED_SLOWEST   2000    /* ms, while questions fail */
-#define NGX_HTTP_GUILDLOG_FEED_TOKENS    5000    /* ms, between checks */
+#define FEED_INTERVAL  250     /* ms */
+#define FEED_SLOWEST   2000    /* ms, while questions fail */
+#define FEED_TOKENS    5000    /* ms, between checks */
 
 
 struct ngx_http_guildlog_feed_s {
@@ -28,11 +28,11 @@ struct ngx_http_guildlog_feed_s {
 };
 
 
-#define NGX_HTTP_GUILDLOG_NEWS_ROWS  "1000"
+#define NEWS_ROWS  "1000"
 
 
-#define NGX_HTTP_GUILDLOG_FETCH_NEAR   1000    /* arrivals */
-#define NGX_HTTP_GUILDLOG_FETCH_PAUSE  20      /* ms, in which others join */
+#define FETCH_NEAR   1000    /* arrivals */
+#define FETCH_PAUSE  20      /* ms, in which others join */
 
 #define ngx_http_guildlog_fetch_is_behind(listener)                    \
     (!(listener)->sending && (listener)->since < (listener)->topic->arrival)
@@ -63,14 +63,11 @@ static ngx_int_t feed_ask_tokens(ngx_http_guildlog_feed_t *feed,
 static void feed_tokens(void *data, ngx_guildlog_db_result_t *result);
 static void feed_revoked(ngx_http_guildlog_feed_t *feed,
     ngx_guildlog_db_result_t *result, ngx_queue_t *ended);
-static ngx_guildlog_db_query_t *stream_news_submit(
-    ngx_http_guildlog_topic_t *topic, ngx_guildlog_db_handler_pt handler);
 static ngx_int_t stream_news_head(ngx_guildlog_db_result_t *result,
     int64_t *until);
 static ngx_http_guildlog_news_t *stream_news_read(
     ngx_guildlog_db_result_t *result, int64_t until);
 static void stream_news_free(ngx_http_guildlog_news_t *news);
-static void stream_fetch_create(ngx_http_guildlog_topic_t *topic);
 static void stream_fetch_end(ngx_http_guildlog_topic_t *topic);
 static void stream_fetch_leave(ngx_http_guildlog_listener_t *listener);
 static void fetch_handler(ngx_event_t *ev);
@@ -79,7 +76,6 @@ static void fetch_result(ngx_http_guildlog_topic_t *topic);
 static void stream_serve_ask(ngx_http_guildlog_topic_t *topic, int64_t since);
 static void serve_done(void *data, ngx_guildlog_db_result_t *result);
 static void serve_lost(ngx_http_guildlog_topic_t *topic);
-static void serve_gather(ngx_http_guildlog_topic_t *topic);
 static void serve_judge(ngx_http_guildlog_topic_t *topic);
 static void serve_handler(ngx_event_t *ev);
 static ngx_int_t serve_each(ngx_http_guildlog_topic_t *topic, uint64_t end);
@@ -89,7 +85,6 @@ static ngx_uint_t serve_bad(ngx_http_guildlog_news_t *news,
     ngx_http_guildlog_event_t *event);
 static ngx_http_guildlog_block_t *serve_block(ngx_http_guildlog_news_t *news);
 static void stream_serve_leave(ngx_http_guildlog_listener_t *listener);
-static void stream_serve_end(ngx_http_guildlog_topic_t *topic);
 
 
 /* topics whose news are judged: all of a worker have one moment together */
@@ -128,7 +123,7 @@ ngx_http_guildlog_stream_feed_join(ngx_http_guildlog_listener_t *listener)
                              NGX_GUILDLOG_GAUGE_LISTENERS, 1);
 
     if (!feed->asking && !feed->poll.timer_set) {
-        feed->interval = NGX_HTTP_GUILDLOG_FEED_INTERVAL;
+        feed->interval = FEED_INTERVAL;
         feed->tokens_at = ngx_current_msec;
         ngx_add_timer(&feed->poll, 1);
     }
@@ -224,6 +219,7 @@ feed_topic_add(ngx_http_guildlog_feed_t *feed, ngx_http_guildlog_call_t *call)
 
     p = (u_char *) (topic + 1);
 
+    topic->fd = (ngx_socket_t) -1;
     topic->pool = feed->pool;
     topic->guild.data = p;
     topic->guild.len = guild->len;
@@ -232,8 +228,12 @@ feed_topic_add(ngx_http_guildlog_feed_t *feed, ngx_http_guildlog_call_t *call)
 
     ngx_memcpy(topic->bot.data, bot->data, bot->len);
 
+    topic->look.data = topic;
+    topic->look.log = ngx_cycle->log;
+    topic->look.handler = fetch_handler;
+    topic->look.cancelable = 1;
+
     ngx_queue_init(&topic->listeners);
-    stream_fetch_create(topic);
     ngx_queue_insert_tail(&feed->topics, &topic->queue);
 
     return topic;
@@ -335,9 +335,8 @@ feed_ask(ngx_http_guildlog_feed_t *feed,
 static void
 feed_again(ngx_http_guildlog_feed_t *feed, ngx_uint_t failed)
 {
-    feed->interval = failed ? ngx_min(feed->interval * 2,
-                                      NGX_HTTP_GUILDLOG_FEED_SLOWEST)
-                            : NGX_HTTP_GUILDLOG_FEED_INTERVAL;
+    feed->interval = failed ? ngx_min(feed->interval * 2, FEED_SLOWEST)
+                            : FEED_INTERVAL;
 
     feed->asking = 0;
     ngx_add_timer(&feed->poll, feed->interval);
@@ -412,7 +411,7 @@ feed_news(void *data, ngx_guildlog_db_result_t *result)
 
     /* tokens are checked without news, too; all listeners may have left */
 
-    if (ngx_current_msec - feed->tokens_at >= NGX_HTTP_GUILDLOG_FEED_TOKENS
+    if (ngx_current_msec - feed->tokens_at >= FEED_TOKENS
         && !ngx_queue_empty(&feed->topics))
     {
         feed->tokens_at = ngx_current_msec;
@@ -604,49 +603,8 @@ feed_revoked(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result,
 
 
 /*
- * What arrived: it is asked for here, and its rows become events.
+ * What arrived: the rows of an answer become events.
  */
-
-/* NULL: it could not be submitted */
-
-static ngx_guildlog_db_query_t *
-stream_news_submit(ngx_http_guildlog_topic_t *topic,
-    ngx_guildlog_db_handler_pt handler)
-{
-    u_char                         number[NGX_INT64_LEN];
-    ngx_str_t                      args[5];
-    ngx_uint_t                     n;
-    ngx_queue_t                   *q;
-    ngx_http_guildlog_listener_t  *listener;
-
-    /* in the name of one of those who listen: the next one, where it failed */
-
-    q = ngx_queue_head(&topic->listeners);
-
-    for (n = topic->failed; n; n--) {
-        q = ngx_queue_next(q);
-
-        if (q == ngx_queue_sentinel(&topic->listeners)) {
-            q = ngx_queue_head(&topic->listeners);
-            topic->failed = 0;
-            break;
-        }
-    }
-
-    listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
-
-    args[0] = topic->guild;
-    args[1] = topic->bot;
-    args[2].data = number;
-    args[2].len = ngx_sprintf(number, "%L", topic->since) - number;
-    ngx_str_set(&args[3], NGX_HTTP_GUILDLOG_NEWS_ROWS);
-    args[4] = listener->call->args[NGX_HTTP_GUILDLOG_STREAM_TOKEN];
-
-    return ngx_guildlog_db_pool_submit(topic->pool,
-                              &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tail],
-                              args, handler, topic);
-}
-
 
 /* NGX_DECLINED: the database does not know all that arrived behind since */
 
@@ -776,19 +734,6 @@ stream_news_free(ngx_http_guildlog_news_t *news)
  * be at the same place.  No listener holds a connection to the database.
  */
 
-static void
-stream_fetch_create(ngx_http_guildlog_topic_t *topic)
-{
-    topic->done = fetch_result;
-    topic->fd = (ngx_socket_t) -1;
-
-    topic->look.data = topic;
-    topic->look.log = ngx_cycle->log;
-    topic->look.handler = fetch_handler;
-    topic->look.cancelable = 1;
-}
-
-
 /* frees a topic that nobody listens to */
 
 static void
@@ -798,7 +743,14 @@ stream_fetch_end(ngx_http_guildlog_topic_t *topic)
         return;
     }
 
-    stream_serve_end(topic);
+    if (topic->query) {
+        ngx_guildlog_db_pool_detach(topic->query);
+    }
+
+    if (topic->news) {
+        ngx_queue_remove(&topic->judged);
+        stream_news_free(topic->news);
+    }
 
     if (topic->look.timer_set) {
         ngx_del_timer(&topic->look);
@@ -824,7 +776,7 @@ ngx_http_guildlog_stream_fetch_next(ngx_http_guildlog_listener_t *listener)
     topic->behind = 1;
 
     if (!topic->serving && !topic->look.timer_set) {
-        ngx_add_timer(&topic->look, NGX_HTTP_GUILDLOG_FETCH_PAUSE);
+        ngx_add_timer(&topic->look, FETCH_PAUSE);
     }
 }
 
@@ -859,7 +811,7 @@ stream_fetch_look(ngx_http_guildlog_topic_t *topic)
     ngx_queue_t                   *q;
     ngx_http_guildlog_listener_t  *listener, *far;
 
-    /* what is asked for or judged now calls fetch_done() when it ends */
+    /* what is asked for or judged now calls fetch_result() when it ends */
 
     if (topic->query || topic->news) {
         return;
@@ -876,7 +828,7 @@ stream_fetch_look(ngx_http_guildlog_topic_t *topic)
             continue;
         }
 
-        if (topic->arrival - listener->since <= NGX_HTTP_GUILDLOG_FETCH_NEAR) {
+        if (topic->arrival - listener->since <= FETCH_NEAR) {
             since = ngx_min(since, listener->since);
 
         } else if (far == NULL || listener->turn < far->turn) {
@@ -924,12 +876,43 @@ fetch_result(ngx_http_guildlog_topic_t *topic)
  * who lacks any of it, for a moment at a time.
  */
 
+/* in the name of one of those who listen: the next one, where it failed */
+
 static void
 stream_serve_ask(ngx_http_guildlog_topic_t *topic, int64_t since)
 {
+    u_char                         number[NGX_INT64_LEN];
+    ngx_str_t                      args[5];
+    ngx_uint_t                     n;
+    ngx_queue_t                   *q;
+    ngx_http_guildlog_listener_t  *listener;
+
+    q = ngx_queue_head(&topic->listeners);
+
+    for (n = topic->failed; n; n--) {
+        q = ngx_queue_next(q);
+
+        if (q == ngx_queue_sentinel(&topic->listeners)) {
+            q = ngx_queue_head(&topic->listeners);
+            topic->failed = 0;
+            break;
+        }
+    }
+
+    listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
+
+    args[0] = topic->guild;
+    args[1] = topic->bot;
+    args[2].data = number;
+    args[2].len = ngx_sprintf(number, "%L", since) - number;
+    ngx_str_set(&args[3], NEWS_ROWS);
+    args[4] = listener->call->args[NGX_HTTP_GUILDLOG_STREAM_TOKEN];
+
     topic->since = since;
-    topic->query = stream_news_submit(topic,
-                                                 serve_done);
+    topic->query = ngx_guildlog_db_pool_submit(topic->pool,
+                              &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tail],
+                              args, serve_done, topic);
+
     if (topic->query == NULL) {
         topic->behind = 1;
     }
@@ -941,9 +924,11 @@ serve_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_topic_t *topic = data;
 
-    int64_t                    until;
-    ngx_int_t                  rc;
-    ngx_http_guildlog_news_t  *news;
+    int64_t                        until;
+    ngx_int_t                      rc;
+    ngx_queue_t                   *q;
+    ngx_http_guildlog_news_t      *news;
+    ngx_http_guildlog_listener_t  *listener;
 
     topic->query = NULL;
 
@@ -975,7 +960,22 @@ serve_done(void *data, ngx_guildlog_db_result_t *result)
     topic->news = news;
     topic->arrival = ngx_max(topic->arrival, until);
 
-    serve_gather(topic);
+    /* the listeners who can send and lack any of the news */
+
+    ngx_http_guildlog_stream_each(q, &topic->listeners) {
+        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
+
+        if (listener->sending
+            || listener->since < topic->since
+            || listener->since >= until)
+        {
+            continue;
+        }
+
+        listener->served = 1;
+        ngx_queue_insert_tail(&news->served, &listener->link);
+    }
+
     serve_judge(topic);
 }
 
@@ -1005,31 +1005,7 @@ serve_lost(ngx_http_guildlog_topic_t *topic)
         }
     }
 
-    topic->done(topic);
-}
-
-
-/* the listeners who can send and lack any of the news */
-
-static void
-serve_gather(ngx_http_guildlog_topic_t *topic)
-{
-    ngx_queue_t                   *q;
-    ngx_http_guildlog_listener_t  *listener;
-
-    ngx_http_guildlog_stream_each(q, &topic->listeners) {
-        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
-
-        if (listener->sending
-            || listener->since < topic->since
-            || listener->since >= topic->news->until)
-        {
-            continue;
-        }
-
-        listener->served = 1;
-        ngx_queue_insert_tail(&topic->news->served, &listener->link);
-    }
+    fetch_result(topic);
 }
 
 
@@ -1089,7 +1065,7 @@ serve_handler(ngx_event_t *ev)
         stream_news_free(topic->news);
         topic->news = NULL;
 
-        topic->done(topic);
+        fetch_result(topic);
     }
 }
 
@@ -1261,19 +1237,5 @@ stream_serve_leave(ngx_http_guildlog_listener_t *listener)
 
     if (news && news->listener == listener) {
         news->listener = NULL;
-    }
-}
-
-
-static void
-stream_serve_end(ngx_http_guildlog_topic_t *topic)
-{
-    if (topic->query) {
-        ngx_guildlog_db_pool_detach(topic->query);
-    }
-
-    if (topic->news) {
-        ngx_queue_remove(&topic->judged);
-        stream_news_free(topic->news);
     }
 }
