@@ -42,11 +42,8 @@ static ngx_int_t variables_value(ngx_http_variable_value_t *v,
     const ngx_str_t *value);
 static ngx_int_t token_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t token_send(ngx_http_guildlog_call_t *call, ngx_str_t *row);
 static ngx_int_t token_read(ngx_pool_t *pool, ngx_str_t *row,
     ngx_guildlog_token_t *token);
-static ngx_int_t types_etag(ngx_http_request_t *r, const ngx_str_t *body);
-static ngx_uint_t types_is_known(ngx_http_request_t *r);
 
 
 static ngx_http_variable_t  variables_rows[] = {
@@ -242,31 +239,22 @@ ngx_http_guildlog_token_start(ngx_http_guildlog_call_t *call)
 static ngx_int_t
 token_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
-    ngx_str_t  row;
-
-    if (ngx_http_guildlog_response_row_status(result) != NGX_HTTP_CREATED) {
-        return ngx_http_guildlog_response_result(call, result);
-    }
-
-    row = ngx_guildlog_db_result_value(result, 0, 1);
-
-    return token_send(call, &row);
-}
-
-
-/* the row has the claims; the token itself is only here and in the answer */
-
-static ngx_int_t
-token_send(ngx_http_guildlog_call_t *call, ngx_str_t *row)
-{
-    ngx_str_t             text, body;
+    ngx_str_t             row, text, body;
     ngx_http_request_t   *r;
     ngx_guildlog_json_t   w;
     ngx_guildlog_token_t  token;
 
     r = call->request;
 
-    if (token_read(r->pool, row, &token) != NGX_OK) {
+    if (ngx_http_guildlog_response_row_status(result) != NGX_HTTP_CREATED) {
+        return ngx_http_guildlog_response_result(call, result);
+    }
+
+    /* the row has the claims; the token is only here and in the answer */
+
+    row = ngx_guildlog_db_result_value(result, 0, 1);
+
+    if (token_read(r->pool, &row, &token) != NGX_OK) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                       "\"%s\" described no token", call->route->stmt->name);
         return NGX_ERROR;
@@ -343,9 +331,11 @@ ngx_int_t
 ngx_http_guildlog_types_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    ngx_str_t            body;
+    ngx_str_t            body, etag;
+    ngx_table_elt_t     *h;
     ngx_http_request_t  *r;
 
+    static uint32_t         sum;
     static const ngx_str_t  type = ngx_string("application/json");
 
     r = call->request;
@@ -357,65 +347,33 @@ ngx_http_guildlog_types_answer(ngx_http_guildlog_call_t *call,
     body.data = (u_char *) ngx_guildlog_types_json;
     body.len = ngx_guildlog_types_json_size;
 
-    if (types_etag(r, &body) != NGX_OK) {
+    if (sum == 0) {
+        sum = ngx_crc32_long(body.data, body.len);
+    }
+
+    etag.data = ngx_pnalloc(r->pool, sizeof("\"ffffffff\"") - 1);
+    if (etag.data == NULL) {
         return NGX_ERROR;
     }
 
-    if (types_is_known(r)) {
+    etag.len = ngx_sprintf(etag.data, "\"%08xD\"", sum) - etag.data;
+
+    r->headers_out.etag = ngx_http_guildlog_response_header(r, "ETag", &etag);
+    if (r->headers_out.etag == NULL) {
+        return NGX_ERROR;
+    }
+
+    /* If-None-Match has our ETag, in a list or weak, or "*" */
+
+    h = r->headers_in.if_none_match;
+
+    if (h
+        && ((h->value.len == 1 && h->value.data[0] == '*')
+            || memmem(h->value.data, h->value.len, etag.data, etag.len)))
+    {
         return ngx_http_guildlog_response_head(r, NGX_HTTP_NOT_MODIFIED, &type,
                                                -1);
     }
 
     return ngx_http_guildlog_response_json(r, NGX_HTTP_OK, &body);
-}
-
-
-static ngx_int_t
-types_etag(ngx_http_request_t *r, const ngx_str_t *body)
-{
-    ngx_str_t        value;
-    ngx_table_elt_t  *h;
-
-    static uint32_t  sum;
-
-    if (sum == 0) {
-        sum = ngx_crc32_long(body->data, body->len);
-    }
-
-    value.data = ngx_pnalloc(r->pool, sizeof("\"ffffffff\"") - 1);
-    if (value.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    value.len = ngx_sprintf(value.data, "\"%08xD\"", sum) - value.data;
-
-    h = ngx_http_guildlog_response_header(r, "ETag", &value);
-    if (h == NULL) {
-        return NGX_ERROR;
-    }
-
-    r->headers_out.etag = h;
-
-    return NGX_OK;
-}
-
-
-/* If-None-Match has our ETag, in a list or weak, or "*" */
-
-static ngx_uint_t
-types_is_known(ngx_http_request_t *r)
-{
-    ngx_str_t        *etag;
-    ngx_table_elt_t  *h;
-
-    h = r->headers_in.if_none_match;
-    etag = &r->headers_out.etag->value;
-
-    if (h == NULL) {
-        return 0;
-    }
-
-    return (h->value.len == 1 && h->value.data[0] == '*')
-           || memmem(h->value.data, h->value.len, etag->data, etag->len)
-              != NULL;
 }
