@@ -92,10 +92,6 @@ static void status_statement_times(ngx_http_guildlog_status_form_t *form);
 static void status_statement_errors(ngx_http_guildlog_status_form_t *form);
 static const char *status_code(u_char *buf, ngx_uint_t code, const char *word);
 static const char *status_route(ngx_uint_t i);
-static void status_form_init(ngx_http_guildlog_status_form_t *form,
-    ngx_pool_t *pool, ngx_uint_t prometheus);
-static ngx_int_t status_form_done(ngx_http_guildlog_status_form_t *form,
-    ngx_str_t *text);
 static void status_form_metric(ngx_http_guildlog_status_form_t *form,
     const ngx_http_guildlog_metric_t *metric);
 static void status_form_group(ngx_http_guildlog_status_form_t *form,
@@ -263,7 +259,6 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
 {
     ngx_int_t                          rc;
     ngx_str_t                          value, body;
-    ngx_uint_t                         prometheus;
     ngx_http_guildlog_status_form_t    form;
     const ngx_http_guildlog_metric_t  *metric;
 
@@ -286,22 +281,30 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
         return rc;
     }
 
-    prometheus = ngx_http_arg(r, (u_char *) "format", 6, &value) == NGX_OK
-                 && value.len == sizeof("prometheus") - 1
-                 && ngx_strncmp(value.data, "prometheus", value.len) == 0;
+    form.prometheus = ngx_http_arg(r, (u_char *) "format", 6, &value) == NGX_OK
+                      && value.len == sizeof("prometheus") - 1
+                      && ngx_strncmp(value.data, "prometheus", value.len) == 0;
 
-    status_form_init(&form, r->pool, prometheus);
+    ngx_guildlog_json_init(&form.out, r->pool, 16384);
+
+    if (!form.prometheus) {
+        ngx_guildlog_json_begin(&form.out, '{');
+    }
 
     for (metric = status_metrics; metric->name; metric++) {
         status_form_metric(&form, metric);
     }
 
-    if (status_form_done(&form, &body) != NGX_OK) {
+    if (!form.prometheus) {
+        ngx_guildlog_json_end(&form.out);
+    }
+
+    if (ngx_guildlog_json_written(&form.out, &body) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
     return ngx_http_guildlog_response_send(r, NGX_HTTP_OK,
-                                           prometheus ? &text : &json,
+                                           form.prometheus ? &text : &json,
                                            &body);
 }
 
@@ -560,33 +563,6 @@ status_route(ngx_uint_t i)
 /*
  * The two forms of the status page.
  */
-
-static void
-status_form_init(ngx_http_guildlog_status_form_t *form, ngx_pool_t *pool,
-    ngx_uint_t prometheus)
-{
-    ngx_guildlog_json_init(&form->out, pool, 16384);
-
-    form->prometheus = prometheus;
-
-    if (!prometheus) {
-        ngx_guildlog_json_begin(&form->out, '{');
-    }
-}
-
-
-/* NGX_ERROR: out of memory */
-
-static ngx_int_t
-status_form_done(ngx_http_guildlog_status_form_t *form, ngx_str_t *text)
-{
-    if (!form->prometheus) {
-        ngx_guildlog_json_end(&form->out);
-    }
-
-    return ngx_guildlog_json_written(&form->out, text);
-}
-
 
 /* head, samples and tail of a metric */
 
