@@ -9,7 +9,6 @@
 #include "http/ngx_http_guildlog_response.h"
 
 
-static ngx_http_guildlog_call_t *request_create(ngx_http_request_t *r);
 static void request_cleanup(void *data);
 static void request_resume(ngx_http_guildlog_call_t *call, ngx_int_t rc);
 static ngx_int_t request_serve(ngx_http_guildlog_call_t *call);
@@ -20,7 +19,6 @@ static ngx_uint_t request_is_ambiguous(ngx_http_request_t *r, ngx_str_t *sent);
 static ngx_int_t request_method_not_allowed(ngx_http_guildlog_call_t *call,
     ngx_uint_t methods);
 static ngx_int_t request_permit(ngx_http_guildlog_call_t *call);
-static ngx_int_t request_permit_person(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_bind(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_bind_person(ngx_http_guildlog_call_t *call,
     ngx_uint_t pro);
@@ -81,14 +79,27 @@ ngx_int_t
 ngx_http_guildlog_request_handler(ngx_http_request_t *r)
 {
     ngx_int_t                  rc;
+    ngx_http_cleanup_t        *cln;
+    ngx_http_guildlog_ctx_t   *ctx;
     ngx_http_guildlog_call_t  *call;
 
-    call = request_create(r);
-    if (call == NULL) {
+    call = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_call_t));
+    cln = ngx_http_cleanup_add(r, 0);
+    ctx = ngx_http_guildlog_call_ctx(r, 1);
+
+    if (call == NULL || cln == NULL || ctx == NULL) {
         return ngx_http_guildlog_response_final(r, NGX_ERROR);
     }
 
-    call->ctx->served = 1;
+    call->request = r;
+    call->conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
+    call->ctx = ctx;
+    ctx->served = 1;
+
+    ngx_queue_insert_tail(&request_all, &call->queue);
+
+    cln->handler = request_cleanup;
+    cln->data = call;
 
     rc = request_admit(call);
 
@@ -101,36 +112,6 @@ ngx_http_guildlog_request_handler(ngx_http_request_t *r)
     }
 
     return ngx_http_guildlog_response_final(r, rc);
-}
-
-
-static ngx_http_guildlog_call_t *
-request_create(ngx_http_request_t *r)
-{
-    ngx_http_cleanup_t        *cln;
-    ngx_http_guildlog_call_t  *call;
-
-    call = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_call_t));
-    cln = ngx_http_cleanup_add(r, 0);
-
-    if (call == NULL || cln == NULL) {
-        return NULL;
-    }
-
-    call->request = r;
-    call->conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
-    call->ctx = ngx_http_guildlog_call_ctx(r, 1);
-
-    if (call->ctx == NULL) {
-        return NULL;
-    }
-
-    ngx_queue_insert_tail(&request_all, &call->queue);
-
-    cln->handler = request_cleanup;
-    cln->data = call;
-
-    return call;
 }
 
 
@@ -514,8 +495,16 @@ request_permit(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
+    /* what a person may do there, the database knows: see request_bind() */
+
     if (ctx->person) {
-        return request_permit_person(call);
+        if (call->guild.data == NULL) {
+            ngx_str_set(&call->guild, "0");
+        }
+
+        ctx->token.guild = call->guild;
+
+        return NGX_OK;
     }
 
     /* a path without a server is for the token's */
@@ -530,21 +519,6 @@ request_permit(ngx_http_guildlog_call_t *call)
     {
         return ngx_http_guildlog_call_refuse(call, NGX_HTTP_FORBIDDEN, NULL);
     }
-
-    return NGX_OK;
-}
-
-
-/* what a person may do at a server, the database knows: see request_bind() */
-
-static ngx_int_t
-request_permit_person(ngx_http_guildlog_call_t *call)
-{
-    if (call->guild.data == NULL) {
-        ngx_str_set(&call->guild, "0");
-    }
-
-    call->ctx->token.guild = call->guild;
 
     return NGX_OK;
 }
