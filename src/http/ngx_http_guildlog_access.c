@@ -21,10 +21,6 @@ typedef struct {
 
 static ngx_guildlog_auth_e access_bearer(ngx_http_request_t *r,
     ngx_str_t *text);
-static ngx_int_t access_guard(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
-static ngx_uint_t limit_is_same(const ngx_http_guildlog_limit_conf_t *a,
-    const ngx_http_guildlog_limit_conf_t *b);
 static ngx_int_t limit_take_one(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
 static ngx_int_t limit_key(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
@@ -224,14 +220,10 @@ ngx_http_guildlog_access_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return conf->auth ? access_guard(r, ctx, conf) : NGX_DECLINED;
-}
+    if (!conf->auth) {
+        return NGX_DECLINED;
+    }
 
-
-static ngx_int_t
-access_guard(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
-    const ngx_http_guildlog_loc_conf_t *conf)
-{
     if (ctx->authenticated) {
         return ctx->token.kind <= conf->auth ? NGX_OK : NGX_HTTP_FORBIDDEN;
     }
@@ -268,7 +260,10 @@ ngx_http_guildlog_limit_charge(ngx_http_request_t *r,
         return NGX_OK;
     }
 
-    if (ctx->charged == NULL || !limit_is_same(ctx->charged, limit)) {
+    if (ctx->charged == NULL
+        || ctx->charged->zone != limit->zone
+        || !ngx_guildlog_str_eq(&ctx->charged->prefix, &limit->prefix))
+    {
         rc = limit_take_one(r, ctx, conf);
 
         if (rc != NGX_OK) {
@@ -284,15 +279,6 @@ ngx_http_guildlog_limit_charge(ngx_http_request_t *r,
     }
 
     return ctx->limited ? NGX_BUSY : NGX_OK;
-}
-
-
-static ngx_uint_t
-limit_is_same(const ngx_http_guildlog_limit_conf_t *a,
-    const ngx_http_guildlog_limit_conf_t *b)
-{
-    return a->zone == b->zone
-           && ngx_guildlog_str_eq(&a->prefix, &b->prefix);
 }
 
 
