@@ -32,8 +32,6 @@ static ngx_int_t conf_delivery_bot_id(ngx_pool_t *pool, const ngx_str_t *token,
     ngx_str_t *id);
 static ngx_int_t conf_delivery_name(ngx_conf_t *cf, ngx_str_t *node);
 static char *conf_message_url(ngx_conf_t *cf, void *field, ngx_str_t *value);
-static char *conf_message_page(ngx_conf_t *cf, ngx_str_t *arg, ngx_str_t *url,
-    ngx_str_t *value);
 static char *conf_message_name(ngx_conf_t *cf, void *field, ngx_str_t *value);
 static char *conf_message_avatar(ngx_conf_t *cf, void *field,
     ngx_str_t *value);
@@ -41,8 +39,6 @@ static ngx_int_t conf_message_image(ngx_conf_t *cf, const ngx_str_t *file,
     ngx_str_t *image);
 static ngx_int_t conf_message_init(ngx_conf_t *cf,
     ngx_guildlog_delivery_conf_t *delivery);
-static ngx_int_t conf_message_body(ngx_conf_t *cf, const ngx_str_t *name,
-    const ngx_str_t *avatar, ngx_str_t *body);
 
 
 static const ngx_http_guildlog_conf_param_t  conf_delivery_params[] = {
@@ -112,11 +108,8 @@ ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf, ngx_command_t *cmd,
         } else if (agent.len == 0
                    && ngx_http_guildlog_conf_is(&args[i], "agent_url", &value))
         {
-            if (conf_message_page(cf, &args[i], &agent,
-                                  &value)
-                != NGX_CONF_OK)
-            {
-                return NGX_CONF_ERROR;
+            if (conf_message_url(cf, &agent, &value) != NGX_CONF_OK) {
+                return ngx_http_guildlog_conf_invalid(cf, &args[i]);
             }
 
         } else {
@@ -495,17 +488,6 @@ conf_message_url(ngx_conf_t *cf, void *field, ngx_str_t *value)
 }
 
 
-/* the value of an argument that is the address of a page, and nothing else */
-
-static char *
-conf_message_page(ngx_conf_t *cf, ngx_str_t *arg, ngx_str_t *url,
-    ngx_str_t *value)
-{
-    return conf_message_url(cf, url, value) == NGX_CONF_OK
-           ? NGX_CONF_OK : ngx_http_guildlog_conf_invalid(cf, arg);
-}
-
-
 /* guildlog_webhook [name=name] [avatar=file] */
 
 char *
@@ -662,14 +644,17 @@ conf_message_image(ngx_conf_t *cf, const ngx_str_t *file, ngx_str_t *image)
 static ngx_int_t
 conf_message_init(ngx_conf_t *cf, ngx_guildlog_delivery_conf_t *delivery)
 {
-    ngx_str_t   *name;
-    ngx_uint_t   bot;
+    ngx_str_t            *name, *avatar;
+    ngx_uint_t            bot;
+    ngx_guildlog_json_t   w;
 
     ngx_conf_init_uint_value(delivery->style.by_category, 0);
 
     if (delivery->webhook_name.len == 0) {
         ngx_str_set(&delivery->webhook_name, CONF_MESSAGE_WEBHOOK);
     }
+
+    avatar = &delivery->webhook_avatar;
 
     for (bot = 0; bot < NGX_GUILDLOG_BOTS; bot++) {
         name = &delivery->webhook_names[bot];
@@ -685,8 +670,19 @@ conf_message_init(ngx_conf_t *cf, ngx_guildlog_delivery_conf_t *delivery)
                                                             : "")
                     - name->data;
 
-        if (conf_message_body(cf, name, &delivery->webhook_avatar,
-                              &delivery->webhooks[bot])
+        ngx_guildlog_json_init(&w, cf->pool, 64 + name->len + avatar->len);
+        ngx_guildlog_json_begin(&w, '{');
+        ngx_guildlog_json_key(&w, "name");
+        ngx_guildlog_json_string(&w, name);
+
+        if (avatar->len) {
+            ngx_guildlog_json_key(&w, "avatar");
+            ngx_guildlog_json_string(&w, avatar);
+        }
+
+        ngx_guildlog_json_end(&w);
+
+        if (ngx_guildlog_json_written(&w, &delivery->webhooks[bot])
             != NGX_OK)
         {
             return NGX_ERROR;
@@ -694,26 +690,4 @@ conf_message_init(ngx_conf_t *cf, ngx_guildlog_delivery_conf_t *delivery)
     }
 
     return NGX_OK;
-}
-
-
-static ngx_int_t
-conf_message_body(ngx_conf_t *cf, const ngx_str_t *name,
-    const ngx_str_t *avatar, ngx_str_t *body)
-{
-    ngx_guildlog_json_t  w;
-
-    ngx_guildlog_json_init(&w, cf->pool, 64 + name->len + avatar->len);
-    ngx_guildlog_json_begin(&w, '{');
-    ngx_guildlog_json_key(&w, "name");
-    ngx_guildlog_json_string(&w, name);
-
-    if (avatar->len) {
-        ngx_guildlog_json_key(&w, "avatar");
-        ngx_guildlog_json_string(&w, avatar);
-    }
-
-    ngx_guildlog_json_end(&w);
-
-    return ngx_guildlog_json_written(&w, body);
 }
