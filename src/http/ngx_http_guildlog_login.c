@@ -14,8 +14,8 @@
 
 
 typedef enum {
-    NGX_HTTP_GUILDLOG_SESSION_COOKIE = 0,
-    NGX_HTTP_GUILDLOG_SESSION_START    /* of a sign-in that has begun */
+    SESSION_COOKIE = 0,
+    SESSION_START    /* of a sign-in that has begun */
 } ngx_http_guildlog_session_e;
 
 
@@ -244,9 +244,7 @@ login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
     /* a page asks so whether somebody is signed in */
 
     if (r->method == NGX_HTTP_HEAD
-        && session_find(r, login,
-                        NGX_HTTP_GUILDLOG_SESSION_COOKIE,
-                        &cookie)
+        && session_find(r, login, SESSION_COOKIE, &cookie)
            == NGX_OK
         && session_open(r, login, &cookie, &person) == NGX_OK)
     {
@@ -278,9 +276,8 @@ login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
     /* HEAD only looks: a sign-in that another tab has begun goes on */
 
     if (r->method != NGX_HTTP_HEAD
-        && session_set(r, login,
-                       NGX_HTTP_GUILDLOG_SESSION_START,
-                       &cookie, NGX_GUILDLOG_LOGIN_STARTS)
+        && session_set(r, login, SESSION_START, &cookie,
+                       NGX_GUILDLOG_LOGIN_STARTS)
            != NGX_OK)
     {
         return NGX_ERROR;
@@ -329,11 +326,7 @@ login_callback(ngx_http_request_t *r,
     if (rc == NGX_DECLINED) {
         ngx_str_null(&none);
 
-        if (session_set(r, login,
-                        NGX_HTTP_GUILDLOG_SESSION_START,
-                        &none, 0)
-            != NGX_OK)
-        {
+        if (session_set(r, login, SESSION_START, &none, 0) != NGX_OK) {
             return NGX_ERROR;
         }
 
@@ -360,9 +353,7 @@ login_start(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
     ngx_int_t  rc;
     ngx_str_t  cookie;
 
-    rc = session_find(r, login,
-                      NGX_HTTP_GUILDLOG_SESSION_START,
-                      &cookie);
+    rc = session_find(r, login, SESSION_START, &cookie);
 
     if (rc == NGX_OK) {
         rc = ngx_guildlog_login_cookie_open_start(r->pool, &login->keys,
@@ -469,13 +460,10 @@ login_visited(void *data, ngx_uint_t status, const ngx_str_t *cookie)
         rc = login_tell(r, wait->login,
                         status == NGX_HTTP_BAD_REQUEST ? LOGIN_CODE : status);
 
-    } else if (session_set(r, wait->login,
-                           NGX_HTTP_GUILDLOG_SESSION_COOKIE,
-                           cookie, NGX_GUILDLOG_LOGIN_LIVES)
+    } else if (session_set(r, wait->login, SESSION_COOKIE, cookie,
+                           NGX_GUILDLOG_LOGIN_LIVES)
                != NGX_OK
-               || session_set(r, wait->login,
-                                             NGX_HTTP_GUILDLOG_SESSION_START,
-                                             &none, 0)
+               || session_set(r, wait->login, SESSION_START, &none, 0)
                   != NGX_OK)
     {
         rc = NGX_ERROR;
@@ -510,17 +498,14 @@ login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
                : ngx_http_guildlog_response_error(r, NGX_HTTP_FORBIDDEN, NULL);
     }
 
-    rc = session_find(r, login,
-                      NGX_HTTP_GUILDLOG_SESSION_COOKIE,
-                      &cookie);
+    rc = session_find(r, login, SESSION_COOKIE, &cookie);
 
     if (rc == NGX_OK) {
         rc = session_open(r, login, &cookie, &person);
     }
 
     if (rc == NGX_DECLINED) {
-        return ngx_http_guildlog_response_error(r, NGX_HTTP_UNAUTHORIZED,
-                                                NULL);
+        return ngx_http_guildlog_response_error(r, NGX_HTTP_UNAUTHORIZED, NULL);
     }
 
     wait = ngx_pcalloc(r->pool, sizeof(login_wait_t));
@@ -595,9 +580,7 @@ login_ended(void *data, ngx_guildlog_db_result_t *result)
     } else {
         ngx_str_null(&none);
 
-        rc = session_set(r, wait->login,
-                         NGX_HTTP_GUILDLOG_SESSION_COOKIE,
-                         &none, 0);
+        rc = session_set(r, wait->login, SESSION_COOKIE, &none, 0);
         if (rc == NGX_OK) {
             rc = ngx_http_guildlog_response_error(r, status, NULL);
         }
@@ -754,9 +737,7 @@ ngx_http_guildlog_session_authenticate(ngx_http_request_t *r,
     h = session_header(r, &header, NULL);
 
     if (h == NULL || h->value.len != 1 || h->value.data[0] != '1'
-        || session_find(r, login,
-                        NGX_HTTP_GUILDLOG_SESSION_COOKIE,
-                        &cookie)
+        || session_find(r, login, SESSION_COOKIE, &cookie)
            != NGX_OK)
     {
         return NGX_OK;
@@ -994,8 +975,7 @@ session_take(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
         return NGX_ERROR;
     }
 
-    rc = session_open(r->main, session_login(r), cookie,
-                      person);
+    rc = session_open(r->main, session_login(r), cookie, person);
     if (rc == NGX_ERROR) {
         return NGX_ERROR;
     }
@@ -1140,10 +1120,8 @@ session_replace(ngx_http_guildlog_call_t *call, ngx_uint_t status,
 
         if (rc != NGX_OK || ctx->cause == NGX_GUILDLOG_AUTH_OK) {
             return rc == NGX_OK
-                   ? session_set(r, session_login(r),
-                                              NGX_HTTP_GUILDLOG_SESSION_COOKIE,
-                                              &value,
-                                              ctx->person->expires - ngx_time())
+                   ? session_set(r, session_login(r), SESSION_COOKIE, &value,
+                                 ctx->person->expires - ngx_time())
                    : rc;
         }
     }

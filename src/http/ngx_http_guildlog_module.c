@@ -449,8 +449,7 @@ worker_init(ngx_cycle_t *cycle)
     }
 
     if (gmcf->search_cache) {
-        worker->kept = ngx_guildlog_kept_create(gmcf->search_cache,
-                                                cycle->log);
+        worker->kept = ngx_guildlog_kept_create(gmcf->search_cache, cycle->log);
         if (worker->kept == NULL) {
             return NGX_ERROR;
         }

@@ -530,8 +530,7 @@ page_build(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
     p = entries->last;
     p = ngx_cpymem(p, "],\"cursor\":", sizeof("],\"cursor\":") - 1);
 
-    total = ngx_guildlog_db_result_number(result, 0,
-                                          NGX_HTTP_GUILDLOG_LOG_SEQ);
+    total = ngx_guildlog_db_result_number(result, 0, NGX_HTTP_GUILDLOG_LOG_SEQ);
 
     if ((int64_t) entries->n < total && entries->n) {
         id = ngx_guildlog_db_result_number(result, result->rows - 1,
@@ -1001,9 +1000,7 @@ log_json_decided(const ngx_str_t *delivery)
     }
 
     for (i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
-        if (ngx_guildlog_str_eq(&open[i],
-                                &delivery[DELIVERY_REASON]))
-        {
+        if (ngx_guildlog_str_eq(&open[i], &delivery[DELIVERY_REASON])) {
             return 0;
         }
     }

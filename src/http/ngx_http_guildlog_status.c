@@ -352,8 +352,7 @@ status_figures_age(ngx_http_guildlog_status_form_t *form)
 
     age = told ? ngx_max(ngx_time() - told, 0) : 0;
 
-    status_form_sample(form, NULL, NULL,
-                       (ngx_uint_t) age * 1000000);
+    status_form_sample(form, NULL, NULL, (ngx_uint_t) age * 1000000);
 }
 
 
@@ -379,8 +378,7 @@ status_count(ngx_http_guildlog_status_form_t *form)
 
     count = ngx_http_guildlog_worker.stats.shared->count;
 
-    status_form_sample(form, NULL, NULL,
-                       count[form->metric->index]);
+    status_form_sample(form, NULL, NULL, count[form->metric->index]);
 }
 
 
@@ -396,8 +394,7 @@ status_words(ngx_http_guildlog_status_form_t *form)
                           + metric->index);
 
     for (i = 0; i < metric->nwords; i++) {
-        status_form_sample(form, metric->words[i], NULL,
-                           n[i]);
+        status_form_sample(form, metric->words[i], NULL, n[i]);
     }
 }
 
@@ -414,8 +411,7 @@ status_calls(ngx_http_guildlog_status_form_t *form)
 
     for (i = 0; i < NGX_GUILDLOG_TRAFFIC_CALLS; i++) {
 
-        status_form_group(form,
-                          ngx_guildlog_traffic_calls[i]);
+        status_form_group(form, ngx_guildlog_traffic_calls[i]);
 
         for (j = 0; j < NGX_GUILDLOG_TRAFFIC_CLASSES; j++) {
             for (k = 0; k < NGX_GUILDLOG_TRAFFIC_CODES; k++) {
@@ -456,8 +452,7 @@ status_tasks(ngx_http_guildlog_status_form_t *form)
             n = ngx_max(ngx_time() - (time_t) n, 0);
         }
 
-        status_form_sample(form, (char *) task->name, NULL,
-                           n);
+        status_form_sample(form, (char *) task->name, NULL, n);
     }
 }
 
@@ -529,8 +524,7 @@ status_statement_errors(ngx_http_guildlog_status_form_t *form)
         n = ngx_http_guildlog_worker.stats.shared->stmt_errors[i];
 
         if (n) {
-            status_form_sample(form,
-                                       ngx_guildlog_stmts[i].name, NULL, n);
+            status_form_sample(form, ngx_guildlog_stmts[i].name, NULL, n);
         }
     }
 }

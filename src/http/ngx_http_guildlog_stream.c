@@ -13,7 +13,7 @@
 #include "http/ngx_http_guildlog_stream.h"
 
 
-#define NGX_HTTP_GUILDLOG_STREAM_HEARTBEAT  15000   /* ms */
+#define STREAM_HEARTBEAT  15000   /* ms */
 
 
 static ngx_int_t stream_last_id(ngx_http_guildlog_call_t *call, ngx_str_t *id);
@@ -259,7 +259,7 @@ stream_wait(ngx_http_guildlog_listener_t *listener)
     time_t      left;
     ngx_msec_t  timeout;
 
-    timeout = NGX_HTTP_GUILDLOG_STREAM_HEARTBEAT;
+    timeout = STREAM_HEARTBEAT;
     left = listener->call->ctx->token.exp - ngx_time();
 
     if (left < (time_t) timeout / 1000) {
@@ -502,8 +502,7 @@ ngx_http_guildlog_stream_block_create(size_t size)
 {
     ngx_http_guildlog_block_t  *block;
 
-    block = ngx_alloc(sizeof(ngx_http_guildlog_block_t) + size,
-                      ngx_cycle->log);
+    block = ngx_alloc(sizeof(ngx_http_guildlog_block_t) + size, ngx_cycle->log);
 
     if (block) {
         block->refs = 1;
