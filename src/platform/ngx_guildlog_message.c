@@ -62,12 +62,9 @@ static ngx_int_t message_append(message_t *message,
     ngx_guildlog_message_item_t *item);
 static ngx_int_t message_plain(message_t *message,
     ngx_guildlog_message_item_t *item);
-static ngx_int_t message_tail(message_t *message,
-    ngx_guildlog_message_item_t *item, ngx_guildlog_message_text_t *text);
 static void message_finish(message_t *message);
 static ngx_int_t message_file(const ngx_guildlog_message_item_t *item,
     ngx_pool_t *pool, ngx_str_t *text);
-static size_t message_file_size(const json_t *messages);
 static u_char *message_file_row(u_char *p, const json_t *message);
 static u_char *message_file_put(u_char *p, const ngx_str_t *s,
     ngx_uint_t lines);
@@ -245,9 +242,17 @@ message_plain(message_t *message, ngx_guildlog_message_item_t *item)
         != NGX_OK
         || ngx_guildlog_message_text_init(&end, message->pool,
                                           NGX_GUILDLOG_MESSAGE_TAIL)
-           != NGX_OK
-        || message_tail(message, item, &end) != NGX_OK)
+           != NGX_OK)
     {
+        return NGX_ERROR;
+    }
+
+    /* its last line: the id, the time, and the way to the log viewer */
+
+    (void) ngx_guildlog_message_text_add(&end, MESSAGE_MARK "%L:F>", &item->id,
+                                         (int64_t) (item->ms / 1000));
+
+    if (ngx_guildlog_message_link_open(item, message->pool, &end) != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -279,19 +284,6 @@ message_plain(message_t *message, ngx_guildlog_message_item_t *item)
     content->left -= units;
 
     return NGX_OK;
-}
-
-
-/* its last line: the id, the time, and the way to the log viewer */
-
-static ngx_int_t
-message_tail(message_t *message, ngx_guildlog_message_item_t *item,
-    ngx_guildlog_message_text_t *text)
-{
-    (void) ngx_guildlog_message_text_add(text, MESSAGE_MARK "%L:F>", &item->id,
-                                         (int64_t) (item->ms / 1000));
-
-    return ngx_guildlog_message_link_open(item, message->pool, text);
 }
 
 
@@ -330,17 +322,17 @@ message_finish(message_t *message)
 
 /*
  * All that was said in many messages, as a file of text beside their message.
+ * Empty: the entry has none; NGX_ERROR: no memory.
  */
-
-/* empty: the entry has none; NGX_ERROR: no memory */
 
 static ngx_int_t
 message_file(const ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     ngx_str_t *text)
 {
-    size_t   i;
-    u_char  *p;
-    json_t  *messages, *message;
+    size_t      i, j, size;
+    u_char     *p;
+    json_t     *messages, *message, *file, *files;
+    ngx_str_t   s;
 
     ngx_str_null(text);
 
@@ -351,30 +343,6 @@ message_file(const ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     {
         return NGX_OK;
     }
-
-    p = ngx_pnalloc(pool, message_file_size(messages));
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    text->data = p;
-
-    json_array_foreach(messages, i, message) {
-        p = message_file_row(p, message);
-    }
-
-    text->len = p - text->data;
-
-    return NGX_OK;
-}
-
-
-static size_t
-message_file_size(const json_t *messages)
-{
-    size_t      i, j, size;
-    ngx_str_t   s;
-    json_t     *message, *file, *files;
 
     size = 0;
 
@@ -390,7 +358,20 @@ message_file_size(const json_t *messages)
         }
     }
 
-    return size;
+    p = ngx_pnalloc(pool, size);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    text->data = p;
+
+    json_array_foreach(messages, i, message) {
+        p = message_file_row(p, message);
+    }
+
+    text->len = p - text->data;
+
+    return NGX_OK;
 }
 
 

@@ -79,12 +79,8 @@ static ngx_uint_t message_body_what(ngx_guildlog_message_item_t *item,
 static void message_body_section(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *label, const ngx_str_t *s,
     ngx_uint_t max, ngx_uint_t flags);
-static void message_body_list(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_message_text_t *text, ngx_uint_t flags);
 static void message_body_line(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const json_t *message);
-static ngx_uint_t message_body_truncated(
-    const ngx_guildlog_message_item_t *item);
 static ngx_uint_t message_body_said(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const ngx_str_t *s, ngx_uint_t max,
     ngx_uint_t flags);
@@ -95,18 +91,11 @@ static ngx_int_t message_embed_describe(ngx_pool_t *pool,
     const ngx_str_t *sentence, const ngx_str_t *rest, message_embed_t *embed);
 static void message_embed_write(ngx_guildlog_json_t *w,
     ngx_guildlog_message_item_t *item, message_embed_t *embed);
-static void message_embed_time(ngx_guildlog_json_t *w, json_int_t ms);
-static void message_embed_fields(ngx_guildlog_json_t *w,
-    ngx_guildlog_message_item_t *item, message_embed_t *embed);
 static void message_embed_string(ngx_guildlog_json_t *w, const char *key,
     const ngx_str_t *s);
-static void message_embed_picture(ngx_guildlog_json_t *w,
-    const ngx_guildlog_message_item_t *item);
 static ngx_int_t message_button_add(ngx_guildlog_message_buttons_t *buttons,
     ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
     const message_button_link_t *link);
-static ngx_uint_t message_button_has(const ngx_guildlog_message_item_t *item,
-    const message_button_link_t *link, ngx_str_t *id, ngx_str_t *name);
 static ngx_int_t message_button_user(ngx_pool_t *pool,
     const ngx_guildlog_message_item_t *item, const ngx_str_t *id,
     ngx_str_t *url);
@@ -116,9 +105,6 @@ static ngx_int_t message_button_support(ngx_pool_t *pool,
 static ngx_int_t message_button_config(ngx_pool_t *pool,
     const ngx_guildlog_message_item_t *item, const ngx_str_t *id,
     ngx_str_t *url);
-static ngx_int_t message_button_label(ngx_pool_t *pool,
-    const ngx_guildlog_message_item_t *item, const message_button_link_t *link,
-    const ngx_str_t *id, const ngx_str_t *name, ngx_str_t *label);
 
 
 /* what they lead to: the platform's pages, or the operator's */
@@ -230,9 +216,11 @@ static void
 message_body(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, ngx_uint_t flags)
 {
-    ngx_str_t    before, after;
-    ngx_uint_t   listed;
-    const char  *label;
+    json_t                      *messages;
+    ngx_str_t                    before, after, s;
+    ngx_uint_t                   i, n, listed;
+    const char                  *label, *mark;
+    ngx_guildlog_message_text_t  line;
 
     ngx_guildlog_message_sentence_changes(item, text);
 
@@ -254,8 +242,37 @@ message_body(ngx_guildlog_message_item_t *item,
 
     message_body_section(item, text, label, &after, text->left, flags);
 
-    if (listed) {
-        message_body_list(item, text, flags);
+    if (listed == 0) {
+        return;
+    }
+
+    messages = json_object_get(item->json, "messages");
+    n = json_array_size(messages);
+    mark = (flags & NGX_GUILDLOG_MESSAGE_TEXT_QUOTE) ? "> " : "";
+    label = ngx_guildlog_message_item_label(item, NGX_GUILDLOG_LABEL_MESSAGES);
+
+    (void) ngx_guildlog_message_text_add(text, "%s**%s: %ui**",
+                                         text->pos == text->start ? "" : "\n",
+                                         label, listed);
+
+    for (i = 0; i < n; i++) {
+
+        if (text->left < sizeof("\n> ") - 1 + MESSAGE_BODY_LINE
+                         + NGX_GUILDLOG_MESSAGE_MORE)
+        {
+            break;
+        }
+
+        (void) ngx_guildlog_message_text_add(text, "\n%s", mark);
+
+        ngx_guildlog_message_text_open(&line, text, MESSAGE_BODY_LINE);
+        message_body_line(item, &line, json_array_get(messages, i));
+        ngx_guildlog_message_text_close(&line, text, &s);
+    }
+
+    if (i < listed) {
+        (void) ngx_guildlog_message_text_add(text, "\n%s", mark);
+        ngx_guildlog_message_parts_more(item, text, listed - i);
     }
 }
 
@@ -315,6 +332,7 @@ message_body_what(ngx_guildlog_message_item_t *item, ngx_str_t *before,
 {
     size_t       n;
     json_t      *messages;
+    json_int_t   truncated;
     ngx_uint_t   edit;
 
     messages = json_object_get(item->json, "messages");
@@ -336,7 +354,10 @@ message_body_what(ngx_guildlog_message_item_t *item, ngx_str_t *before,
         return 0;
     }
 
-    return n + message_body_truncated(item);
+    truncated = json_integer_value(json_object_get(item->json,
+                                                   "messagesTruncated"));
+
+    return n + (ngx_uint_t) ngx_max(truncated, 0);
 }
 
 
@@ -365,49 +386,6 @@ message_body_section(ngx_guildlog_message_item_t *item,
 
     if (message_body_said(item, text, s, max, flags) == 0) {
         *text = before;
-    }
-}
-
-
-static void
-message_body_list(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_message_text_t *text, ngx_uint_t flags)
-{
-    json_t                      *messages;
-    ngx_str_t                    s;
-    ngx_uint_t                   i, n, total;
-    const char                  *mark;
-    ngx_guildlog_message_text_t  line;
-
-    messages = json_object_get(item->json, "messages");
-    n = json_array_size(messages);
-    total = n + message_body_truncated(item);
-    mark = (flags & NGX_GUILDLOG_MESSAGE_TEXT_QUOTE) ? "> " : "";
-
-    (void) ngx_guildlog_message_text_add(text, "%s**%s: %ui**",
-                     text->pos == text->start ? "" : "\n",
-                     ngx_guildlog_message_item_label(item,
-                                                NGX_GUILDLOG_LABEL_MESSAGES),
-                     total);
-
-    for (i = 0; i < n; i++) {
-
-        if (text->left < sizeof("\n> ") - 1 + MESSAGE_BODY_LINE
-                         + NGX_GUILDLOG_MESSAGE_MORE)
-        {
-            break;
-        }
-
-        (void) ngx_guildlog_message_text_add(text, "\n%s", mark);
-
-        ngx_guildlog_message_text_open(&line, text, MESSAGE_BODY_LINE);
-        message_body_line(item, &line, json_array_get(messages, i));
-        ngx_guildlog_message_text_close(&line, text, &s);
-    }
-
-    if (i < total) {
-        (void) ngx_guildlog_message_text_add(text, "\n%s", mark);
-        ngx_guildlog_message_parts_more(item, text, total - i);
     }
 }
 
@@ -441,19 +419,6 @@ message_body_line(ngx_guildlog_message_item_t *item,
         (void) ngx_guildlog_message_text_add(text, " (\xf0\x9f\x93\x8e %uz)",
                                              files);
     }
-}
-
-
-/* messages that were not kept in the entry */
-
-static ngx_uint_t
-message_body_truncated(const ngx_guildlog_message_item_t *item)
-{
-    json_int_t  n;
-
-    n = json_integer_value(json_object_get(item->json, "messagesTruncated"));
-
-    return (ngx_uint_t) ngx_max(n, 0);
 }
 
 
@@ -653,12 +618,29 @@ static void
 message_embed_write(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
     message_embed_t *embed)
 {
+    u_char                             *p;
+    ngx_tm_t                            tm;
+    ngx_str_t                           s;
+    ngx_uint_t                          i;
+    const ngx_guildlog_message_part_t  *part;
+    u_char                              buf[sizeof("1970-01-01T00:00:00.000Z")];
+
     ngx_guildlog_json_begin(w, '{');
 
     message_embed_string(w, "title", &embed->title);
     message_embed_string(w, "url", &embed->page);
     message_embed_string(w, "description", &embed->description);
-    message_embed_time(w, item->ms);
+
+    ngx_gmtime((time_t) (item->ms / 1000), &tm);
+
+    p = ngx_sprintf(buf, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.ngx_tm_year,
+                    tm.ngx_tm_mon, tm.ngx_tm_mday, tm.ngx_tm_hour,
+                    tm.ngx_tm_min, tm.ngx_tm_sec, (int) (item->ms % 1000));
+
+    s.data = buf;
+    s.len = p - buf;
+
+    message_embed_string(w, "timestamp", &s);
 
     ngx_guildlog_json_key(w, "color");
     ngx_guildlog_json_number(w, ngx_guildlog_message_item_color(item));
@@ -668,43 +650,10 @@ message_embed_write(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
     message_embed_string(w, "text", &embed->footer);
     ngx_guildlog_json_end(w);
 
-    if (!item->compact) {
-        message_embed_fields(w, item, embed);
-        message_embed_picture(w, item);
+    if (item->compact) {
+        ngx_guildlog_json_end(w);
+        return;
     }
-
-    ngx_guildlog_json_end(w);
-}
-
-
-static void
-message_embed_time(ngx_guildlog_json_t *w, json_int_t ms)
-{
-    u_char     *p;
-    ngx_tm_t    tm;
-    ngx_str_t   s;
-    u_char      buf[sizeof("1970-01-01T00:00:00.000Z")];
-
-    ngx_gmtime((time_t) (ms / 1000), &tm);
-
-    p = ngx_sprintf(buf, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.ngx_tm_year,
-                    tm.ngx_tm_mon, tm.ngx_tm_mday, tm.ngx_tm_hour,
-                    tm.ngx_tm_min, tm.ngx_tm_sec, (int) (ms % 1000));
-
-    s.data = buf;
-    s.len = p - buf;
-
-    message_embed_string(w, "timestamp", &s);
-}
-
-
-static void
-message_embed_fields(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
-    message_embed_t *embed)
-{
-    ngx_str_t                           name;
-    ngx_uint_t                          i;
-    const ngx_guildlog_message_part_t  *part;
 
     ngx_guildlog_json_key(w, "fields");
     ngx_guildlog_json_begin(w, '[');
@@ -716,15 +665,25 @@ message_embed_fields(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
             continue;
         }
 
-        name.data = (u_char *) ngx_guildlog_message_item_label(item,
-                                                               part->label);
-        name.len = ngx_strlen(name.data);
+        s.data = (u_char *) ngx_guildlog_message_item_label(item, part->label);
+        s.len = ngx_strlen(s.data);
 
         ngx_guildlog_json_begin(w, '{');
-        message_embed_string(w, "name", &name);
+        message_embed_string(w, "name", &s);
         message_embed_string(w, "value", &embed->values[i]);
         ngx_guildlog_json_key(w, "inline");
         ngx_guildlog_json_bool(w, part->aside);
+        ngx_guildlog_json_end(w);
+    }
+
+    ngx_guildlog_json_end(w);
+
+    s = ngx_guildlog_message_link_picture(item);
+
+    if (s.len) {
+        ngx_guildlog_json_key(w, "thumbnail");
+        ngx_guildlog_json_begin(w, '{');
+        message_embed_string(w, "url", &s);
         ngx_guildlog_json_end(w);
     }
 
@@ -741,23 +700,6 @@ message_embed_string(ngx_guildlog_json_t *w, const char *key,
     if (s->len) {
         ngx_guildlog_json_key(w, key);
         ngx_guildlog_json_string(w, s);
-    }
-}
-
-
-static void
-message_embed_picture(ngx_guildlog_json_t *w,
-    const ngx_guildlog_message_item_t *item)
-{
-    ngx_str_t  url;
-
-    url = ngx_guildlog_message_link_picture(item);
-
-    if (url.len) {
-        ngx_guildlog_json_key(w, "thumbnail");
-        ngx_guildlog_json_begin(w, '{');
-        message_embed_string(w, "url", &url);
-        ngx_guildlog_json_end(w);
     }
 }
 
@@ -790,12 +732,32 @@ static ngx_int_t
 message_button_add(ngx_guildlog_message_buttons_t *buttons, ngx_pool_t *pool,
     const ngx_guildlog_message_item_t *item, const message_button_link_t *link)
 {
-    ngx_str_t                       id, name, url;
+    ngx_str_t                       id, name, executor, ignored, url;
     ngx_uint_t                      i;
+    ngx_guildlog_message_text_t     text;
     ngx_guildlog_message_button_t  *button;
 
-    if (!message_button_has(item, link, &id, &name)) {
+    if (!(item->conf->buttons & link->bit)) {
         return NGX_OK;
+    }
+
+    ngx_str_set(&id, "");
+
+    if (link->user) {
+
+        if (!ngx_guildlog_message_item_user(item, link->user, &id, &name)) {
+            return NGX_OK;
+        }
+
+        /* one link for those who did it to themselves */
+
+        if (link->label != NGX_GUILDLOG_LABEL_EXECUTOR
+            && ngx_guildlog_message_item_user(item, "executor", &executor,
+                                              &ignored)
+            && ngx_guildlog_str_eq(&executor, &id))
+        {
+            return NGX_OK;
+        }
     }
 
     if (link->url(pool, item, &id, &url) != NGX_OK) {
@@ -815,38 +777,27 @@ message_button_add(ngx_guildlog_message_buttons_t *buttons, ngx_pool_t *pool,
     button = &buttons->all[buttons->n++];
     button->url = url;
 
-    return message_button_label(pool, item, link, &id, &name, &button->label);
-}
-
-
-/* the id that ends its link, if any, and the name of whose id that is */
-
-static ngx_uint_t
-message_button_has(const ngx_guildlog_message_item_t *item,
-    const message_button_link_t *link, ngx_str_t *id, ngx_str_t *name)
-{
-    ngx_str_t  executor, ignored;
-
-    ngx_str_set(id, "");
-
-    if (!(item->conf->buttons & link->bit)) {
-        return 0;
+    if (ngx_guildlog_message_text_init(&text, pool, MESSAGE_BUTTON_LABEL)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
-    if (link->user == NULL) {
-        return 1;
+    (void) ngx_guildlog_message_text_add(&text, "%s",
+                                         ngx_guildlog_message_item_label(item,
+                                                                 link->label));
+    if (link->user) {
+        (void) ngx_guildlog_message_text_add(&text, ": ");
+
+        if (ngx_guildlog_message_text_user(&text, &name, text.left, 0) == 0) {
+            (void) ngx_guildlog_message_text_add(&text, "%V", &id);
+        }
     }
 
-    if (!ngx_guildlog_message_item_user(item, link->user, id, name)) {
-        return 0;
-    }
+    button->label.data = text.start;
+    button->label.len = text.pos - text.start;
 
-    /* one link for those who did it to themselves */
-
-    return link->label == NGX_GUILDLOG_LABEL_EXECUTOR
-           || !ngx_guildlog_message_item_user(item, "executor", &executor,
-                                              &ignored)
-           || !ngx_guildlog_str_eq(&executor, id);
+    return NGX_OK;
 }
 
 
@@ -882,37 +833,6 @@ message_button_config(ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
     const ngx_str_t *id, ngx_str_t *url)
 {
     return ngx_guildlog_message_link_page(item, pool, "config", NULL, url);
-}
-
-
-static ngx_int_t
-message_button_label(ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
-    const message_button_link_t *link, const ngx_str_t *id,
-    const ngx_str_t *name, ngx_str_t *label)
-{
-    ngx_guildlog_message_text_t  text;
-
-    if (ngx_guildlog_message_text_init(&text, pool, MESSAGE_BUTTON_LABEL)
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    (void) ngx_guildlog_message_text_add(&text, "%s",
-                                         ngx_guildlog_message_item_label(item,
-                                                                 link->label));
-    if (link->user) {
-        (void) ngx_guildlog_message_text_add(&text, ": ");
-
-        if (ngx_guildlog_message_text_user(&text, name, text.left, 0) == 0) {
-            (void) ngx_guildlog_message_text_add(&text, "%V", id);
-        }
-    }
-
-    label->data = text.start;
-    label->len = text.pos - text.start;
-
-    return NGX_OK;
 }
 
 

@@ -19,9 +19,6 @@
 #define MESSAGE_LINK_WARN    "\xe2\x9a\xa0\xef\xb8\x8f "
 
 
-static void message_item_who_is(ngx_guildlog_message_item_t *item);
-static ngx_int_t message_item_parse(ngx_guildlog_message_item_t *item,
-    ngx_pool_t *pool, const ngx_str_t *doc);
 static void message_item_cleanup(void *data);
 static void message_link_time(ngx_guildlog_message_text_t *text,
     const char *mark, int64_t ms, ngx_uint_t ago);
@@ -55,14 +52,38 @@ ngx_int_t
 ngx_guildlog_message_item_read(ngx_guildlog_message_item_t *item,
     ngx_pool_t *pool, const ngx_guildlog_message_entry_t *entry)
 {
-    ngx_int_t   rc;
-    json_int_t  type;
+    u_char              *p, *text;
+    json_int_t           type;
+    ngx_str_t            executor, target, name;
+    json_error_t         error;
+    ngx_pool_cleanup_t  *cln;
 
-    rc = message_item_parse(item, pool, &entry->doc);
-
-    if (rc != NGX_OK) {
-        return rc;
+    cln = ngx_pool_cleanup_add(pool, 0);
+    if (cln == NULL) {
+        return NGX_ERROR;
     }
+
+    text = ngx_pnalloc(pool, entry->doc.len + 1);
+    if (text == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = ngx_cpymem(text, entry->doc.data, entry->doc.len);
+    *p = '}';
+
+    /* what came from our own store needs no words for what is wrong with it */
+
+    item->json = ngx_guildlog_json_read_any(text, entry->doc.len + 1, 0,
+                                            &error);
+
+    (void) ngx_pfree(pool, text);
+
+    if (item->json == NULL) {
+        return error.text[0] ? NGX_DECLINED : NGX_ERROR;
+    }
+
+    cln->handler = message_item_cleanup;
+    cln->data = item->json;
 
     type = -1;
     (void) json_unpack(item->json, "{s:I}", "type", &type);
@@ -86,7 +107,11 @@ ngx_guildlog_message_item_read(ngx_guildlog_message_item_t *item,
     item->gone = ngx_guildlog_type_kind(item->type) == NGX_GUILDLOG_KIND_GONE;
     item->told = 0;
 
-    message_item_who_is(item);
+    ngx_guildlog_message_item_named(item, "executor", &executor, &name);
+    ngx_guildlog_message_item_named(item, "target", &target, &name);
+
+    item->dashboard = executor.len == 1 && executor.data[0] == '0';
+    item->same = executor.len && ngx_guildlog_str_eq(&executor, &target);
 
     item->spoilers = entry->conf.spoilers
                      && (item->marks & NGX_GUILDLOG_MARK_SAID);
@@ -94,57 +119,6 @@ ngx_guildlog_message_item_read(ngx_guildlog_message_item_t *item,
                   || entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_PLAIN;
     item->compact = entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_EMBED
                     || entry->conf.format == NGX_GUILDLOG_FORMAT_COMPACT_PLAIN;
-
-    return NGX_OK;
-}
-
-
-static void
-message_item_who_is(ngx_guildlog_message_item_t *item)
-{
-    ngx_str_t  executor, target, name;
-
-    ngx_guildlog_message_item_named(item, "executor", &executor, &name);
-    ngx_guildlog_message_item_named(item, "target", &target, &name);
-
-    item->dashboard = executor.len == 1 && executor.data[0] == '0';
-    item->same = executor.len && ngx_guildlog_str_eq(&executor, &target);
-}
-
-
-/* what came from our own store needs no words for what is wrong with it */
-
-static ngx_int_t
-message_item_parse(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
-    const ngx_str_t *doc)
-{
-    u_char              *p, *text;
-    json_error_t         error;
-    ngx_pool_cleanup_t  *cln;
-
-    cln = ngx_pool_cleanup_add(pool, 0);
-    if (cln == NULL) {
-        return NGX_ERROR;
-    }
-
-    text = ngx_pnalloc(pool, doc->len + 1);
-    if (text == NULL) {
-        return NGX_ERROR;
-    }
-
-    p = ngx_cpymem(text, doc->data, doc->len);
-    *p = '}';
-
-    item->json = ngx_guildlog_json_read_any(text, doc->len + 1, 0, &error);
-
-    (void) ngx_pfree(pool, text);
-
-    if (item->json == NULL) {
-        return error.text[0] ? NGX_DECLINED : NGX_ERROR;
-    }
-
-    cln->handler = message_item_cleanup;
-    cln->data = item->json;
 
     return NGX_OK;
 }

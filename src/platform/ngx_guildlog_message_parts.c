@@ -57,12 +57,6 @@ static void message_parts_mention(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
 static const char *message_parts_mention_of(
     const ngx_guildlog_message_item_t *item, const char *key);
-static ngx_uint_t message_parts_has_id(
-    const ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_part_t *part);
-static ngx_uint_t message_parts_changes_tell(
-    const ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_part_t *part);
 static void message_parts_role(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
 static void message_parts_text(ngx_guildlog_message_item_t *item,
@@ -302,14 +296,25 @@ ngx_uint_t
 ngx_guildlog_message_parts_shows(const ngx_guildlog_message_item_t *item,
     const ngx_guildlog_message_part_t *part)
 {
+    ngx_uint_t            own;
+    ngx_guildlog_label_e  label;
+
     if (item->same && part->place == NGX_GUILDLOG_PLACE_EXECUTOR) {
         return 0;
     }
 
-    if (part->place != NGX_GUILDLOG_PLACE_TEXT
-        && (item->told & (1 << part->place)))
-    {
-        return !item->compact && message_parts_has_id(item, part);
+    if (part->place == NGX_GUILDLOG_PLACE_TEXT) {
+        return 1;
+    }
+
+    if (item->told & (1 << part->place)) {
+
+        /* a mention stands for an id and a name, to be copied */
+
+        return !item->compact
+               && (part->place <= NGX_GUILDLOG_PLACE_CHANNEL
+                   || (part->place == NGX_GUILDLOG_PLACE_ROLE
+                       && json_object_get(item->json, "role_id")));
     }
 
     if (item->compact && item->same
@@ -318,51 +323,27 @@ ngx_guildlog_message_parts_shows(const ngx_guildlog_message_item_t *item,
         return !(item->told & (1 << NGX_GUILDLOG_PLACE_EXECUTOR));
     }
 
-    return part->place == NGX_GUILDLOG_PLACE_TEXT
-           || !message_parts_changes_tell(item, part);
-}
-
-
-/* does a mention in the sentence stand for an id and a name to be copied? */
-
-static ngx_uint_t
-message_parts_has_id(const ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_part_t *part)
-{
-    return part->place <= NGX_GUILDLOG_PLACE_CHANNEL
-           || (part->place == NGX_GUILDLOG_PLACE_ROLE
-               && json_object_get(item->json, "role_id"));
-}
-
-
-/*
- * Before and after of what "changes" tells are no values of their own; nor is,
- * in an entry of ours, what has a word for programs.
- */
-
-static ngx_uint_t
-message_parts_changes_tell(const ngx_guildlog_message_item_t *item,
-    const ngx_guildlog_message_part_t *part)
-{
-    ngx_uint_t            own;
-    ngx_guildlog_label_e  label;
+    /*
+     * Before and after of what "changes" tells are no values of their own; nor
+     * is, in an entry of ours, what has a word for programs.
+     */
 
     own = item->marks & NGX_GUILDLOG_MARK_OWN;
     label = ngx_guildlog_type_label(item->type, part->label);
 
     if (own && label == NGX_GUILDLOG_LABEL_ACTION) {
-        return 1;
-    }
-
-    if (json_array_size(json_object_get(item->json, "changes")) == 0) {
         return 0;
     }
 
-    return label == NGX_GUILDLOG_LABEL_BEFORE
-           || label == NGX_GUILDLOG_LABEL_AFTER
-           || (own && (label == NGX_GUILDLOG_LABEL_LIST
-                       || label == NGX_GUILDLOG_LABEL_VALUE
-                       || label == NGX_GUILDLOG_LABEL_ACCESS));
+    if (json_array_size(json_object_get(item->json, "changes")) == 0) {
+        return 1;
+    }
+
+    return label != NGX_GUILDLOG_LABEL_BEFORE
+           && label != NGX_GUILDLOG_LABEL_AFTER
+           && !(own && (label == NGX_GUILDLOG_LABEL_LIST
+                        || label == NGX_GUILDLOG_LABEL_VALUE
+                        || label == NGX_GUILDLOG_LABEL_ACCESS));
 }
 
 

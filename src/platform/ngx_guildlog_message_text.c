@@ -557,10 +557,9 @@ message_text_special(const message_text_run_t *run, uint32_t c)
 
 
 /*
- * What of a text the platform would render, and how long it is.
+ * What of a text the platform would render: the length of a mention, a custom
+ * emoji or a time; 0: there is none.
  */
-
-/* the length of a mention, a custom emoji or a time; 0: there is none */
 
 static size_t
 message_markup(const u_char *p, const u_char *last)
@@ -659,12 +658,9 @@ message_markup_is_word(u_char c)
 
 /*
  * The end of the code that so many backticks begin, before those that end it;
- * NULL: they are text.  In a spoiler nothing may end it.
- */
-
-/*
- * What is left out behind a backtick, as blanks are at the end, could make an
- * end of it, and two bars would end a spoiler: then it is text.
+ * NULL: they are text.  What is left out behind a backtick, as blanks are at
+ * the end, could make an end of it, and two bars would end a spoiler: then it
+ * is text.
  */
 
 static const u_char *

@@ -44,8 +44,6 @@ typedef struct {
 } verdict_row_t;
 
 
-static ngx_uint_t verdict_refused(const ngx_guildlog_verdict_t *verdict,
-    ngx_guildlog_platform_call_e call);
 static void verdict_read(ngx_pool_t *pool,
     const ngx_guildlog_client_response_t *answer,
     ngx_guildlog_platform_call_e call, ngx_guildlog_verdict_t *verdict);
@@ -180,7 +178,6 @@ ngx_guildlog_verdict(ngx_pool_t *pool,
 
     verdict->failed = answer->outcome != NGX_GUILDLOG_CLIENT_ANSWERED
                       || answer->status >= 500;
-    verdict->refused = verdict_refused(verdict, call);
 
     if (verdict->class == NGX_GUILDLOG_VERDICT_BLOCKED
         || (verdict->class == NGX_GUILDLOG_VERDICT_LIMITED
@@ -188,32 +185,28 @@ ngx_guildlog_verdict(ngx_pool_t *pool,
     {
         verdict->pause_ms = verdict->retry_after_ms;
     }
-}
 
+    /*
+     * Only the server itself can correct the cause of what is refused.  It is
+     * not responsible for the content of a message or for the token of a bot.
+     */
 
-/*
- * 1: only the server itself can correct the cause.  It is not responsible for
- * the content of a message or for the token of a bot.
- */
-
-static ngx_uint_t
-verdict_refused(const ngx_guildlog_verdict_t *verdict,
-    ngx_guildlog_platform_call_e call)
-{
     switch (verdict->class) {
 
     case NGX_GUILDLOG_VERDICT_WEBHOOK_GONE:
     case NGX_GUILDLOG_VERDICT_CHANNEL_GONE:
     case NGX_GUILDLOG_VERDICT_FORBIDDEN:
     case NGX_GUILDLOG_VERDICT_FULL:
-        return 1;
+        verdict->refused = 1;
+        break;
 
     case NGX_GUILDLOG_VERDICT_POISON:
     case NGX_GUILDLOG_VERDICT_CONTENT:
-        return call != NGX_GUILDLOG_CALL_EXECUTE;
+        verdict->refused = (call != NGX_GUILDLOG_CALL_EXECUTE);
+        break;
 
     default:
-        return 0;
+        break;
     }
 }
 
