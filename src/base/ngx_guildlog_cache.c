@@ -47,8 +47,6 @@ static ngx_guildlog_cache_entry_t *cache_lookup(ngx_guildlog_cache_t *cache,
 static uint32_t cache_hash(const ngx_str_t *key);
 static void cache_drop_last(ngx_guildlog_cache_t *cache);
 static void cache_drop(ngx_guildlog_cache_t *cache, void *value);
-static void cache_hold(void *value);
-static void cache_give_back(void *value);
 
 
 ngx_guildlog_cache_t *
@@ -177,8 +175,7 @@ cache_drop_last(ngx_guildlog_cache_t *cache)
 
     q = ngx_queue_last(&cache->queue);
 
-    cache_drop(cache,
-                   ngx_queue_data(q, ngx_guildlog_cache_entry_t, queue) + 1);
+    cache_drop(cache, ngx_queue_data(q, ngx_guildlog_cache_entry_t, queue) + 1);
 }
 
 
@@ -196,28 +193,6 @@ cache_drop(ngx_guildlog_cache_t *cache, void *value)
     entry->kept = 0;
 
     if (entry->readers == 0) {
-        ngx_free(entry);
-    }
-}
-
-
-/* the value stays until it is given back */
-
-static void
-cache_hold(void *value)
-{
-    cache_entry(value)->readers++;
-}
-
-
-static void
-cache_give_back(void *value)
-{
-    ngx_guildlog_cache_entry_t  *entry;
-
-    entry = cache_entry(value);
-
-    if (--entry->readers == 0 && !entry->kept) {
         ngx_free(entry);
     }
 }
@@ -270,7 +245,9 @@ ngx_guildlog_shelf_take(ngx_guildlog_shelf_t *shelf, ngx_str_t *key)
         return NULL;
     }
 
-    cache_hold(page);
+    /* it stays until it is given back */
+
+    cache_entry(page)->readers++;
 
     return page;
 }
@@ -279,7 +256,13 @@ ngx_guildlog_shelf_take(ngx_guildlog_shelf_t *shelf, ngx_str_t *key)
 void
 ngx_guildlog_shelf_give_back(ngx_guildlog_page_t *page)
 {
-    cache_give_back(page);
+    ngx_guildlog_cache_entry_t  *entry;
+
+    entry = cache_entry(page);
+
+    if (--entry->readers == 0 && !entry->kept) {
+        ngx_free(entry);
+    }
 }
 
 

@@ -40,8 +40,6 @@ typedef struct {
 static u_char *json_room(ngx_guildlog_json_t *w, size_t len);
 static void json_value(ngx_guildlog_json_t *w, const void *data, size_t len);
 static u_char json_letter(u_char c);
-static size_t json_escaped(const u_char *p, size_t len);
-static u_char *json_escape(u_char *dst, const u_char *p, size_t len);
 static void json_parse_replace(u_char *p, u_char *last);
 static ngx_int_t json_parse_check(ngx_pool_t *pool, const ngx_str_t *text,
     ngx_str_t *error);
@@ -49,8 +47,6 @@ static void json_parse_explain(ngx_pool_t *pool, const ngx_str_t *text,
     json_error_t *cause, ngx_str_t *error);
 static void json_parse_error(ngx_pool_t *pool, const ngx_str_t *text,
     size_t offset, const char *why, ngx_str_t *error);
-static u_char *json_parse_path(u_char *p, u_char *last,
-    json_parse_walk_t *walk);
 static ngx_int_t json_parse_walk(json_parse_walk_t *walk, const u_char *p,
     const u_char *last);
 static void json_parse_cleanup(void *data);
@@ -61,7 +57,6 @@ static json_t *json_read_object(json_reader_t *r);
 static ngx_int_t json_read_pair(json_reader_t *r, json_t *object);
 static json_t *json_read_array(json_reader_t *r);
 static ngx_int_t json_read_more(json_reader_t *r, u_char close);
-static json_t *json_read_string(json_reader_t *r);
 static ngx_int_t json_read_text(json_reader_t *r, ngx_str_t *text);
 static ngx_int_t json_read_escapes(json_reader_t *r, ngx_str_t *text);
 static u_char *json_read_escape(json_reader_t *r, u_char *dst);
@@ -161,20 +156,50 @@ ngx_guildlog_json_key(ngx_guildlog_json_t *w, const char *name)
 void
 ngx_guildlog_json_string(ngx_guildlog_json_t *w, const ngx_str_t *s)
 {
-    u_char  *p;
+    size_t         n, size;
+    u_char        *dst, letter;
+    const u_char  *p, *last;
 
-    p = ngx_guildlog_json_place(w,
-                                sizeof("\"\"") - 1
-                                + json_escaped(s->data, s->len));
-    if (p == NULL) {
+    last = s->data + s->len;
+    size = sizeof("\"\"") - 1 + s->len;
+
+    for (p = s->data + json_scan_bare(s->data, s->len);
+         p < last;
+         p += 1 + json_scan_bare(p + 1, last - p - 1))
+    {
+        size += (json_letter(*p) == 'u') ? sizeof("\\u001f") - 1 - 1 : 1;
+    }
+
+    dst = ngx_guildlog_json_place(w, size);
+    if (dst == NULL) {
         return;
     }
 
-    *p++ = '"';
-    p = json_escape(p, s->data, s->len);
-    *p++ = '"';
+    *dst++ = '"';
 
-    ngx_guildlog_json_placed(w, p);
+    for (p = s->data; p < last; p++) {
+        n = json_scan_bare(p, last - p);
+        dst = ngx_cpymem(dst, p, n);
+        p += n;
+
+        if (p == last) {
+            break;
+        }
+
+        letter = json_letter(*p);
+
+        if (letter == 'u') {
+            dst = ngx_sprintf(dst, "\\u%04xd", *p);
+
+        } else {
+            *dst++ = '\\';
+            *dst++ = letter;
+        }
+    }
+
+    *dst++ = '"';
+
+    ngx_guildlog_json_placed(w, dst);
 }
 
 
@@ -349,55 +374,6 @@ json_letter(u_char c)
     default:
         return 'u';
     }
-}
-
-
-static size_t
-json_escaped(const u_char *p, size_t len)
-{
-    size_t  i, n;
-
-    n = len;
-
-    for (i = json_scan_bare(p, len);
-         i < len;
-         i += 1 + json_scan_bare(p + i + 1, len - i - 1))
-    {
-        n += (json_letter(p[i]) == 'u') ? sizeof("\\u001f") - 1 - 1 : 1;
-    }
-
-    return n;
-}
-
-
-static u_char *
-json_escape(u_char *dst, const u_char *p, size_t len)
-{
-    size_t         n;
-    u_char         letter;
-    const u_char  *last;
-
-    for (last = p + len; p < last; p++) {
-        n = json_scan_bare(p, last - p);
-        dst = ngx_cpymem(dst, p, n);
-        p += n;
-
-        if (p == last) {
-            break;
-        }
-
-        letter = json_letter(*p);
-
-        if (letter == 'u') {
-            dst = ngx_sprintf(dst, "\\u%04xd", *p);
-
-        } else {
-            *dst++ = '\\';
-            *dst++ = letter;
-        }
-    }
-
-    return dst;
 }
 
 
@@ -626,8 +602,11 @@ static void
 json_parse_error(ngx_pool_t *pool, const ngx_str_t *text, size_t offset,
     const char *why, ngx_str_t *error)
 {
-    u_char            *p, *last;
-    json_parse_walk_t  walk;
+    u_char              *p, *last;
+    ngx_str_t            name;
+    ngx_uint_t           i;
+    json_parse_walk_t    walk;
+    json_parse_frame_t  *frame;
 
     p = ngx_pnalloc(pool, JSON_PARSE_ERROR);
     if (p == NULL) {
@@ -640,29 +619,12 @@ json_parse_error(ngx_pool_t *pool, const ngx_str_t *text, size_t offset,
 
     (void) json_parse_walk(&walk, text->data, text->data + offset);
 
-    p = json_parse_path(p, last, &walk);
-    p = ngx_slprintf(p, last, ": %s", why);
-
-    error->len = p - error->data;
-}
-
-
-static u_char *
-json_parse_path(u_char *p, u_char *last, json_parse_walk_t *walk)
-{
-    u_char              *start;
-    ngx_str_t            name;
-    ngx_uint_t           i;
-    json_parse_frame_t  *frame;
-
-    start = p;
-
-    for (i = 0; i < walk->depth; i++) {
-        frame = &walk->frames[i];
+    for (i = 0; i < walk.depth; i++) {
+        frame = &walk.frames[i];
 
         if (!frame->object) {
-            p = ngx_slprintf(p, last, "%s[%ui]", p == start ? "body" : "",
-                             frame->index);
+            p = ngx_slprintf(p, last, "%s[%ui]",
+                             p == error->data ? "body" : "", frame->index);
             continue;
         }
 
@@ -671,15 +633,14 @@ json_parse_path(u_char *p, u_char *last, json_parse_walk_t *walk)
             name.len = ngx_guildlog_utf8_cut(name.data, name.len,
                                              NGX_GUILDLOG_JSON_NAME);
 
-            p = ngx_slprintf(p, last, "%s%V", p == start ? "" : ".", &name);
+            p = ngx_slprintf(p, last, "%s%V", p == error->data ? "" : ".",
+                             &name);
         }
     }
 
-    if (p == start) {
-        p = ngx_slprintf(p, last, "body");
-    }
+    p = ngx_slprintf(p, last, "%s: %s", p == error->data ? "body" : "", why);
 
-    return p;
+    error->len = p - error->data;
 }
 
 
@@ -805,11 +766,9 @@ ngx_guildlog_json_read_any(const u_char *p, size_t len, size_t flags,
 }
 
 
-/* the same by jansson alone, for a text that read() does not know */
-
 /*
- * Without memory jansson's lexer loses a character of a string and goes on:
- * only errno tells.
+ * The same by jansson alone, for a text that read() does not know.  Without
+ * memory its lexer loses a character of a string and goes on: only errno tells.
  */
 
 static json_t *
@@ -837,12 +796,17 @@ json_read_jansson(const u_char *p, size_t len, size_t flags,
 static json_t *
 json_read_value(json_reader_t *r)
 {
-    json_t  *json;
+    json_t     *json;
+    ngx_str_t   text;
 
     switch (*r->pos) {
 
     case '"':
-        return json_read_string(r);
+        if (json_read_text(r, &text) != NGX_OK) {
+            return NULL;
+        }
+
+        return json_stringn_nocheck((char *) text.data, text.len);
 
     case '{':
     case '[':
@@ -997,19 +961,6 @@ json_read_more(json_reader_t *r, u_char close)
     }
 
     return (*r->pos++ == ',') ? json_read_skip(r) : NGX_DECLINED;
-}
-
-
-static json_t *
-json_read_string(json_reader_t *r)
-{
-    ngx_str_t  text;
-
-    if (json_read_text(r, &text) != NGX_OK) {
-        return NULL;
-    }
-
-    return json_stringn_nocheck((char *) text.data, text.len);
 }
 
 

@@ -13,10 +13,6 @@
 #define SEAL_MORE   (SEAL_NONCE + SEAL_TAG)
 
 
-static ngx_int_t seal_encrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
-    const ngx_str_t *owner, const ngx_str_t *plain, u_char *out);
-static ngx_int_t seal_decrypt(EVP_CIPHER_CTX *ctx, const u_char *key,
-    const ngx_str_t *owner, const ngx_str_t *in, u_char *out);
 static ngx_int_t seal_unhex(u_char *dst, const u_char *src, size_t n);
 
 
@@ -85,6 +81,8 @@ ngx_int_t
 ngx_guildlog_seal_raw(ngx_pool_t *pool, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *plain, ngx_str_t *raw)
 {
+    int              n;
+    u_char          *nonce, *text;
     ngx_int_t        rc;
     EVP_CIPHER_CTX  *ctx;
 
@@ -97,37 +95,21 @@ ngx_guildlog_seal_raw(ngx_pool_t *pool, const u_char *key,
         return NGX_ERROR;
     }
 
-    rc = seal_encrypt(ctx, key, owner, plain, raw->data);
+    nonce = raw->data;
+    text = raw->data + SEAL_NONCE;
+
+    rc = RAND_bytes(nonce, SEAL_NONCE) == 1
+         && EVP_EncryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, key, nonce) == 1
+         && EVP_EncryptUpdate(ctx, NULL, &n, owner->data, owner->len) == 1
+         && EVP_EncryptUpdate(ctx, text, &n, plain->data, plain->len) == 1
+         && EVP_EncryptFinal_ex(ctx, text + n, &n) == 1
+         && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_GET_TAG,
+                                SEAL_TAG, text + plain->len)
+            == 1 ? NGX_OK : NGX_ERROR;
 
     EVP_CIPHER_CTX_free(ctx);
 
     return rc;
-}
-
-
-static ngx_int_t
-seal_encrypt(EVP_CIPHER_CTX *ctx, const u_char *key, const ngx_str_t *owner,
-    const ngx_str_t *plain, u_char *out)
-{
-    int      n;
-    u_char  *nonce, *text;
-
-    nonce = out;
-    text = out + SEAL_NONCE;
-
-    if (RAND_bytes(nonce, SEAL_NONCE) != 1
-        || EVP_EncryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, key, nonce) != 1
-        || EVP_EncryptUpdate(ctx, NULL, &n, owner->data, owner->len) != 1
-        || EVP_EncryptUpdate(ctx, text, &n, plain->data, plain->len) != 1
-        || EVP_EncryptFinal_ex(ctx, text + n, &n) != 1
-        || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_GET_TAG,
-                               SEAL_TAG, text + plain->len)
-           != 1)
-    {
-        return NGX_ERROR;
-    }
-
-    return NGX_OK;
 }
 
 
@@ -162,6 +144,8 @@ ngx_int_t
 ngx_guildlog_seal_open_raw(ngx_pool_t *pool, const u_char *key,
     const ngx_str_t *owner, const ngx_str_t *raw, ngx_str_t *plain)
 {
+    int              n;
+    u_char          *text;
     ngx_int_t        rc;
     EVP_CIPHER_CTX  *ctx;
 
@@ -178,35 +162,23 @@ ngx_guildlog_seal_open_raw(ngx_pool_t *pool, const u_char *key,
         return NGX_ERROR;
     }
 
-    rc = seal_decrypt(ctx, key, owner, raw, plain->data);
+    rc = NGX_ERROR;
+    text = raw->data + SEAL_NONCE;
+
+    if (EVP_DecryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, key, raw->data) == 1
+        && EVP_DecryptUpdate(ctx, NULL, &n, owner->data, owner->len) == 1
+        && EVP_DecryptUpdate(ctx, plain->data, &n, text, plain->len) == 1
+        && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG, SEAL_TAG,
+                               text + plain->len)
+           == 1)
+    {
+        rc = EVP_DecryptFinal_ex(ctx, plain->data + n, &n) == 1
+             ? NGX_OK : NGX_DECLINED;
+    }
 
     EVP_CIPHER_CTX_free(ctx);
 
     return rc;
-}
-
-
-static ngx_int_t
-seal_decrypt(EVP_CIPHER_CTX *ctx, const u_char *key, const ngx_str_t *owner,
-    const ngx_str_t *in, u_char *out)
-{
-    int      n;
-    size_t   len;
-    u_char  *text;
-
-    text = in->data + SEAL_NONCE;
-    len = in->len - SEAL_MORE;
-
-    if (EVP_DecryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, key, in->data) != 1
-        || EVP_DecryptUpdate(ctx, NULL, &n, owner->data, owner->len) != 1
-        || EVP_DecryptUpdate(ctx, out, &n, text, len) != 1
-        || EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG, SEAL_TAG, text + len)
-           != 1)
-    {
-        return NGX_ERROR;
-    }
-
-    return EVP_DecryptFinal_ex(ctx, out + n, &n) == 1 ? NGX_OK : NGX_DECLINED;
 }
 
 
