@@ -32,7 +32,6 @@ struct ngx_guildlog_batch_s {
 static void batch_begin(ngx_guildlog_batch_t *batch, batch_pt next);
 static ngx_int_t batch_array(ngx_guildlog_batch_t *batch);
 static ngx_int_t batch_item(ngx_guildlog_batch_t *batch);
-static ngx_uint_t batch_is_separable(const json_error_t *cause);
 static ngx_int_t batch_refuse(ngx_guildlog_batch_t *batch);
 static ngx_int_t batch_row(ngx_guildlog_batch_t *batch);
 static ngx_int_t batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text);
@@ -126,10 +125,11 @@ batch_array(ngx_guildlog_batch_t *batch)
 static ngx_int_t
 batch_item(ngx_guildlog_batch_t *batch)
 {
-    json_t        *json;
-    ngx_int_t      rc;
-    ngx_str_t      text;
-    json_error_t   cause;
+    json_t                *json;
+    ngx_int_t              rc;
+    ngx_str_t              text;
+    json_error_t           cause;
+    enum json_error_code   code;
 
     ngx_str_null(batch->error);
 
@@ -165,32 +165,25 @@ batch_item(ngx_guildlog_batch_t *batch)
         return NGX_ERROR;
     }
 
-    if (!batch_is_separable(&cause)) {
+    code = json_error_code(&cause);
+
+    if (code != json_error_numeric_overflow
+        && code != json_error_null_character
+        && code != json_error_null_byte_in_key
+        && !ngx_guildlog_json_parse_is_half(&cause))
+    {
         return batch_refuse(batch);
     }
 
-    /* from the first entry on again, so that all are treated alike */
+    /*
+     * The mistake is in one value: the other entries can be recorded.  From
+     * the first one on again, so that all are treated alike.
+     */
 
     batch->apart = 1;
     batch_begin(batch, batch_array);
 
     return NGX_OK;
-}
-
-
-/* the mistake is in one value: the other entries can be recorded */
-
-static ngx_uint_t
-batch_is_separable(const json_error_t *cause)
-{
-    enum json_error_code  code;
-
-    code = json_error_code(cause);
-
-    return code == json_error_numeric_overflow
-           || code == json_error_null_character
-           || code == json_error_null_byte_in_key
-           || ngx_guildlog_json_parse_is_half(cause);
 }
 
 

@@ -10,6 +10,7 @@
 
 #define CHANGE_KEY     80     /* of a value of a choice */
 #define CHANGE_NUMBER  64
+#define CHANGE_LAST    253402300799999  /* ms: the year 9999 ends */
 
 #define CHANGE_ARROW   " \xe2\x86\x92 "
 #define CHANGE_CAME    "+ "
@@ -43,9 +44,7 @@ static ngx_uint_t change_permissions(const change_t *c);
 static ngx_uint_t change_bits(const json_t *value, uint64_t *bits);
 static ngx_uint_t change_bits_write(const change_t *c, uint64_t bits,
     const char *sign, ngx_uint_t n);
-static void change_image(const change_t *c);
 static void change_any(const change_t *c, const json_t *value);
-static void change_number(const change_t *c, const json_t *value);
 static void change_limit(const change_t *c, const json_t *value);
 static void change_color(const change_t *c, const json_t *value);
 static void change_when(const change_t *c, const json_t *value);
@@ -133,7 +132,12 @@ ngx_guildlog_change_value(const json_t *change, ngx_uint_t locale,
     }
 
     if (c.kind == NGX_GUILDLOG_CHANGE_IS_IMAGE) {
-        change_image(&c);
+
+        /* nobody knows an image by its hash */
+
+        change_label(&c, c.old == NULL ? NGX_GUILDLOG_CHANGE_ADDED
+                         : c.new == NULL ? NGX_GUILDLOG_CHANGE_REMOVED
+                         : NGX_GUILDLOG_CHANGE_CHANGED);
         return;
     }
 
@@ -323,22 +327,12 @@ change_bits_write(const change_t *c, uint64_t bits, const char *sign,
 }
 
 
-/* nobody knows an image by its hash */
-
-static void
-change_image(const change_t *c)
-{
-    change_label(c, c->old == NULL ? NGX_GUILDLOG_CHANGE_ADDED
-                    : c->new == NULL ? NGX_GUILDLOG_CHANGE_REMOVED
-                    : NGX_GUILDLOG_CHANGE_CHANGED);
-}
-
-
 /* one value of any kind; what is no list has no nulls in it */
 
 static void
 change_any(const change_t *c, const json_t *value)
 {
+    u_char     buf[NGX_GUILDLOG_JSON_REAL];
     ngx_str_t  text;
 
     switch (json_typeof(value)) {
@@ -352,8 +346,14 @@ change_any(const change_t *c, const json_t *value)
         return;
 
     case JSON_INTEGER:
+        change_word(c, "%L", (int64_t) json_integer_value(value));
+        return;
+
     case JSON_REAL:
-        change_number(c, value);
+        text.data = buf;
+        text.len = ngx_guildlog_json_real(buf, json_real_value(value)) - buf;
+
+        change_text(c, &text, NGX_GUILDLOG_CHANGE_WORD);
         return;
 
     case JSON_OBJECT:
@@ -374,24 +374,6 @@ change_any(const change_t *c, const json_t *value)
     } else {
         change_label(c, NGX_GUILDLOG_CHANGE_NONE);
     }
-}
-
-
-static void
-change_number(const change_t *c, const json_t *value)
-{
-    u_char     buf[NGX_GUILDLOG_JSON_REAL];
-    ngx_str_t  text;
-
-    if (json_is_integer(value)) {
-        change_word(c, "%L", (int64_t) json_integer_value(value));
-        return;
-    }
-
-    text.data = buf;
-    text.len = ngx_guildlog_json_real(buf, json_real_value(value)) - buf;
-
-    change_text(c, &text, NGX_GUILDLOG_CHANGE_WORD);
 }
 
 
@@ -651,6 +633,22 @@ change_text(const change_t *c, const ngx_str_t *text,
 /*
  * Times as the platform writes them: a date, a time, a fraction, an offset.
  */
+
+u_char *
+ngx_guildlog_change_time_write(u_char *p, int64_t ms)
+{
+    ngx_tm_t  tm;
+
+    ms = ngx_min(ngx_max(ms, 0), CHANGE_LAST);
+
+    ngx_gmtime((time_t) (ms / 1000), &tm);
+
+    return ngx_sprintf(p, "%4d-%02d-%02dT%02d:%02d:%02d.%03dZ",
+                       tm.ngx_tm_year, tm.ngx_tm_mon, tm.ngx_tm_mday,
+                       tm.ngx_tm_hour, tm.ngx_tm_min, tm.ngx_tm_sec,
+                       (int) (ms % 1000));
+}
+
 
 int64_t
 ngx_guildlog_change_time(const ngx_str_t *s)

@@ -52,6 +52,11 @@ void ngx_guildlog_change_value(const json_t *change, ngx_uint_t locale,
 /* ms of "2026-11-24T00:00:00.000+00:00"; NGX_ERROR: it is no such time */
 int64_t ngx_guildlog_change_time(const ngx_str_t *s);
 
+/* and such a text of them, of so many bytes, which ends in "Z" */
+#define NGX_GUILDLOG_CHANGE_TIME_LEN  (sizeof("1970-01-01T00:00:00.000Z") - 1)
+
+u_char *ngx_guildlog_change_time_write(u_char *p, int64_t ms);
+
 
 /* ngx_guildlog_change_data.c, which ngx_guildlog_change.awk makes */
 

@@ -34,10 +34,8 @@ typedef struct {
 
 
 static void columns_place(ngx_guildlog_columns_t *c, json_t **fields);
-static json_t *columns_value(const columns_column_t *column, json_t **fields);
 static void columns_mark(ngx_guildlog_columns_t *c,
     ngx_guildlog_column_e column);
-static void columns_doc(ngx_guildlog_json_t *w, json_t **fields);
 static void columns_text(ngx_guildlog_json_t *w, json_t *value);
 static void columns_digits(ngx_guildlog_json_t *w, json_t *value);
 static void columns_number(ngx_guildlog_json_t *w, json_t *value);
@@ -151,12 +149,25 @@ ngx_guildlog_columns_init(ngx_guildlog_columns_t *c, ngx_pool_t *pool,
 void
 ngx_guildlog_columns_add(ngx_guildlog_columns_t *c, json_t **fields)
 {
-    json_t     *value;
-    ngx_str_t   reason;
+    json_t               *value;
+    ngx_str_t             reason;
+    ngx_uint_t            i;
+    ngx_guildlog_json_t  *w;
 
     columns_place(c, fields);
 
-    columns_doc(&c->columns[NGX_GUILDLOG_COLUMN_DOCS], fields);
+    w = &c->columns[NGX_GUILDLOG_COLUMN_DOCS];
+
+    columns_fields(w, fields, columns_docs, columns_size(columns_docs));
+
+    for (i = 0; i < columns_size(columns_rare); i++) {
+        value = fields[columns_rare[i].field];
+
+        if (value && !json_is_null(value)) {
+            columns_fields(w, fields, columns_rare, columns_size(columns_rare));
+            break;
+        }
+    }
 
     value = fields[NGX_GUILDLOG_ENTRY_REASON];
 
@@ -211,9 +222,13 @@ columns_place(ngx_guildlog_columns_t *c, json_t **fields)
          i++)
     {
         column = &ngx_guildlog_columns[i];
-        value = columns_value(column, fields);
+        value = fields[column->field];
 
-        if (value) {
+        if (value && column->key) {
+            value = json_object_get(value, column->key);
+        }
+
+        if (value && !json_is_null(value)) {
             c->used[i] = 1;
             column->write(&c->columns[i], value);
 
@@ -221,23 +236,6 @@ columns_place(ngx_guildlog_columns_t *c, json_t **fields)
             ngx_guildlog_json_null(&c->columns[i]);
         }
     }
-}
-
-
-/* NULL: it is absent or null */
-
-static json_t *
-columns_value(const columns_column_t *column, json_t **fields)
-{
-    json_t  *value;
-
-    value = fields[column->field];
-
-    if (value && column->key) {
-        value = json_object_get(value, column->key);
-    }
-
-    return json_is_null(value) ? NULL : value;
 }
 
 
@@ -275,24 +273,6 @@ ngx_guildlog_columns_end(ngx_guildlog_columns_t *c, ngx_str_t *args)
     }
 
     return NGX_OK;
-}
-
-
-static void
-columns_doc(ngx_guildlog_json_t *w, json_t **fields)
-{
-    ngx_uint_t  i;
-
-    columns_fields(w, fields, columns_docs, columns_size(columns_docs));
-
-    for (i = 0; i < columns_size(columns_rare); i++) {
-        if (!json_is_null(fields[columns_rare[i].field])
-            && fields[columns_rare[i].field])
-        {
-            columns_fields(w, fields, columns_rare, columns_size(columns_rare));
-            return;
-        }
-    }
 }
 
 

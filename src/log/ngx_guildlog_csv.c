@@ -12,8 +12,7 @@
 #define CSV_DIGIT   256   /* bytes that one of a change may become: a digit
                              tells three permissions */
 #define CSV_STATUS  128   /* of a delivery, and its reason */
-#define CSV_LAST    253402300799999  /* ms: the year 9999 ends */
-#define CSV_TIME    (sizeof("1970-01-01T00:00:00.000Z") - 1)
+#define CSV_TIME    NGX_GUILDLOG_CHANGE_TIME_LEN
 #define CSV_PARTS   48    /* of a sentence: words, and what is between them */
 
 
@@ -81,9 +80,7 @@ static void csv_changes_write(const ngx_guildlog_csv_t *csv,
     const json_t *changes, ngx_uint_t gone, csv_text_t *text);
 static void csv_change(void *data, const ngx_guildlog_change_piece_t *piece);
 static void csv_change_put(csv_text_t *text, const void *data, size_t len);
-static u_char *csv_ms(u_char *p, int64_t ms);
 static ngx_str_t csv_title(const csv_row_t *row, ngx_uint_t locale);
-static ngx_str_t csv_named(const json_t *value);
 static void csv_cell(csv_row_t *row, const ngx_str_t *parts, ngx_uint_t n);
 static ngx_uint_t csv_formula(const ngx_str_t *s);
 
@@ -242,24 +239,12 @@ ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, u_char *dst,
 static void
 csv_time(csv_row_t *row, const char *object, const char *field)
 {
-    row->pos = csv_ms(row->pos, json_integer_value(json_object_get(row->entry,
-                                                                   field)));
-}
+    json_t  *value;
 
+    value = json_object_get(row->entry, field);
 
-static u_char *
-csv_ms(u_char *p, int64_t ms)
-{
-    ngx_tm_t  tm;
-
-    ms = ngx_min(ngx_max(ms, 0), CSV_LAST);
-
-    ngx_gmtime((time_t) (ms / 1000), &tm);
-
-    return ngx_sprintf(p, "%4d-%02d-%02dT%02d:%02d:%02d.%03dZ",
-                       tm.ngx_tm_year, tm.ngx_tm_mon, tm.ngx_tm_mday,
-                       tm.ngx_tm_hour, tm.ngx_tm_min, tm.ngx_tm_sec,
-                       (int) (ms % 1000));
+    row->pos = ngx_guildlog_change_time_write(row->pos,
+                                              json_integer_value(value));
 }
 
 
@@ -366,7 +351,8 @@ csv_summary_write(void *data, ngx_guildlog_place_e place,
         return;
 
     case NGX_GUILDLOG_PLACE_UNTIL:
-        (void) csv_ms(sentence->until, json_integer_value(value));
+        (void) ngx_guildlog_change_time_write(sentence->until,
+                                              json_integer_value(value));
         csv_summary_add(sentence, sentence->until, CSV_TIME);
         return;
 
@@ -376,8 +362,15 @@ csv_summary_write(void *data, ngx_guildlog_place_e place,
         /* fall through */
 
     default:
-        s = json_is_object(value) ? csv_named(value)
-                                  : ngx_guildlog_json_text(value);
+        s = ngx_guildlog_json_text(json_is_object(value)
+                                   ? json_object_get(value, "name") : value);
+
+        /* what has no name is called by its id */
+
+        if (s.len == 0) {
+            s = ngx_guildlog_json_text(json_object_get(value, "id"));
+        }
+
         csv_summary_add(sentence, s.data, s.len);
     }
 }
@@ -519,7 +512,8 @@ csv_change(void *data, const ngx_guildlog_change_piece_t *piece)
     const ngx_str_t  *s;
 
     if (piece->kind == NGX_GUILDLOG_CHANGE_TIME) {
-        csv_change_put(data, buf, csv_ms(buf, piece->ms) - buf);
+        (void) ngx_guildlog_change_time_write(buf, piece->ms);
+        csv_change_put(data, buf, CSV_TIME);
         return;
     }
 
@@ -537,19 +531,6 @@ csv_change_put(csv_text_t *text, const void *data, size_t len)
     if (text->pos && len) {
         text->pos = ngx_cpymem(text->pos, data, len);
     }
-}
-
-
-/* what it is called, else its id */
-
-static ngx_str_t
-csv_named(const json_t *value)
-{
-    ngx_str_t  s;
-
-    s = ngx_guildlog_json_text(json_object_get(value, "name"));
-
-    return s.len ? s : ngx_guildlog_json_text(json_object_get(value, "id"));
 }
 
 

@@ -198,7 +198,6 @@ const char *const  ngx_guildlog_entry_outcomes[] = {
 };
 
 
-static ngx_int_t entry_given(ngx_pool_t *pool, json_t *changes);
 static ngx_int_t entry_given_value(ngx_pool_t *pool, json_t *change,
     const char *name);
 
@@ -207,7 +206,9 @@ ngx_int_t
 ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json, ngx_uint_t many,
     json_t **values, ngx_str_t *error)
 {
-    ngx_guildlog_value_t  v;
+    size_t                 i;
+    json_t                *changes, *change;
+    ngx_guildlog_value_t   v;
 
     ngx_memzero(values, NGX_GUILDLOG_ENTRY_FIELDS * sizeof(json_t *));
 
@@ -222,23 +223,9 @@ ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json, ngx_uint_t many,
         return ngx_guildlog_value_refuse(&v, "must be a JSON object");
     }
 
-    if (entry_given(pool, json_object_get(json, "changes")) != NGX_OK) {
-        return NGX_ERROR;
-    }
+    changes = json_object_get(json, "changes");
 
-    return many ? ngx_guildlog_value_object(&v, entry_many_fields, json, values)
-                : ngx_guildlog_value_object(&v, entry_one_fields, json,
-                                          values + NGX_GUILDLOG_ENTRY_EVENT_ID);
-}
-
-
-/* whatever the platform's own names of the values hold is taken */
-
-static ngx_int_t
-entry_given(ngx_pool_t *pool, json_t *changes)
-{
-    size_t   i;
-    json_t  *change;
+    /* whatever the platform's own names of the values hold is taken */
 
     json_array_foreach(changes, i, change) {
 
@@ -249,7 +236,9 @@ entry_given(ngx_pool_t *pool, json_t *changes)
         }
     }
 
-    return NGX_OK;
+    return many ? ngx_guildlog_value_object(&v, entry_many_fields, json, values)
+                : ngx_guildlog_value_object(&v, entry_one_fields, json,
+                                          values + NGX_GUILDLOG_ENTRY_EVENT_ID);
 }
 
 

@@ -33,8 +33,6 @@ typedef struct {
 static const u_char *language_choose(const u_char *p, ngx_uint_t has);
 static const u_char *language_fits(const u_char *p, ngx_uint_t has,
     u_char until);
-static ngx_uint_t language_write(const u_char *p, ngx_uint_t has,
-    ngx_guildlog_language_pt write, void *data);
 static ngx_uint_t sentence_is_named(const json_t *value);
 static ngx_uint_t sentence_is_text(const json_t *value);
 static ngx_uint_t sentence_is_number(const json_t *value);
@@ -103,8 +101,9 @@ ngx_uint_t
 ngx_guildlog_language_say(ngx_uint_t type, ngx_uint_t locale, ngx_uint_t has,
     ngx_guildlog_language_pt write, void *data)
 {
-    ngx_uint_t     all;
-    const u_char  *p, *sentence;
+    ngx_str_t      text;
+    ngx_uint_t     all, said;
+    const u_char  *p, *sentence, *start;
 
     sentence = (const u_char *)
                ngx_guildlog_sentences[locale < NGX_GUILDLOG_LOCALES ? locale
@@ -124,7 +123,39 @@ ngx_guildlog_language_say(ngx_uint_t type, ngx_uint_t locale, ngx_uint_t has,
         }
     }
 
-    return p ? language_write(p, has, write, data) : 0;
+    said = 0;
+
+    while (p && *p != LANGUAGE_OR && *p != '\0') {
+
+        if (*p == LANGUAGE_OPEN) {
+            if (language_fits(++p, has, LANGUAGE_CLOSE) == NULL) {
+                p = (const u_char *) ngx_strchr(p, LANGUAGE_CLOSE);
+            }
+
+        } else if (*p == LANGUAGE_CLOSE) {
+            p++;
+
+        } else if (*p <= LANGUAGE_LAST_PLACE) {
+            ngx_str_null(&text);
+            write(data, *p, &text);
+            said |= language_bit(*p++);
+
+        } else {
+            start = p;
+
+            while (*p > LANGUAGE_LAST_PLACE
+                   && (*p < LANGUAGE_OPEN || *p > LANGUAGE_OR))
+            {
+                p++;
+            }
+
+            text.data = (u_char *) start;
+            text.len = p - start;
+            write(data, NGX_GUILDLOG_PLACE_TEXT, &text);
+        }
+    }
+
+    return said;
 }
 
 
@@ -174,50 +205,6 @@ language_fits(const u_char *p, ngx_uint_t has, u_char until)
     }
 
     return p;
-}
-
-
-static ngx_uint_t
-language_write(const u_char *p, ngx_uint_t has, ngx_guildlog_language_pt write,
-    void *data)
-{
-    ngx_str_t      text;
-    ngx_uint_t     said;
-    const u_char  *start;
-
-    said = 0;
-
-    while (*p != LANGUAGE_OR && *p != '\0') {
-
-        if (*p == LANGUAGE_OPEN) {
-            if (language_fits(++p, has, LANGUAGE_CLOSE) == NULL) {
-                p = (const u_char *) ngx_strchr(p, LANGUAGE_CLOSE);
-            }
-
-        } else if (*p == LANGUAGE_CLOSE) {
-            p++;
-
-        } else if (*p <= LANGUAGE_LAST_PLACE) {
-            ngx_str_null(&text);
-            write(data, *p, &text);
-            said |= language_bit(*p++);
-
-        } else {
-            start = p;
-
-            while (*p > LANGUAGE_LAST_PLACE
-                   && (*p < LANGUAGE_OPEN || *p > LANGUAGE_OR))
-            {
-                p++;
-            }
-
-            text.data = (u_char *) start;
-            text.len = p - start;
-            write(data, NGX_GUILDLOG_PLACE_TEXT, &text);
-        }
-    }
-
-    return said;
 }
 
 
