@@ -144,9 +144,7 @@ ngx_guildlog_message_names(const ngx_str_t *content, const ngx_str_t *footer,
         return 0;
     }
 
-    if (footer->len == id->len
-        && ngx_memcmp(footer->data, id->data, id->len) == 0)
-    {
+    if (ngx_guildlog_str_eq(footer, id)) {
         return 1;
     }
 

@@ -4,6 +4,7 @@
  */
 
 #include "platform/ngx_guildlog_message_parts.h"
+#include "log/ngx_guildlog_change.h"
 
 
 /* lengths in UTF-16 units */
@@ -618,12 +619,10 @@ static void
 message_embed_write(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
     message_embed_t *embed)
 {
-    u_char                             *p;
-    ngx_tm_t                            tm;
     ngx_str_t                           s;
     ngx_uint_t                          i;
     const ngx_guildlog_message_part_t  *part;
-    u_char                              buf[sizeof("1970-01-01T00:00:00.000Z")];
+    u_char                              buf[NGX_GUILDLOG_CHANGE_TIME_LEN];
 
     ngx_guildlog_json_begin(w, '{');
 
@@ -631,14 +630,8 @@ message_embed_write(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
     message_embed_string(w, "url", &embed->page);
     message_embed_string(w, "description", &embed->description);
 
-    ngx_gmtime((time_t) (item->ms / 1000), &tm);
-
-    p = ngx_sprintf(buf, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.ngx_tm_year,
-                    tm.ngx_tm_mon, tm.ngx_tm_mday, tm.ngx_tm_hour,
-                    tm.ngx_tm_min, tm.ngx_tm_sec, (int) (item->ms % 1000));
-
     s.data = buf;
-    s.len = p - buf;
+    s.len = ngx_guildlog_change_time_write(buf, item->ms) - buf;
 
     message_embed_string(w, "timestamp", &s);
 
