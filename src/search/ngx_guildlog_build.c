@@ -123,11 +123,8 @@ struct ngx_guildlog_build_state_s {
 };
 
 
-static ngx_int_t build_fold(ngx_guildlog_build_state_t *state,
-    ngx_guildlog_match_doc_t *match, const ngx_str_t *doc);
 static ngx_guildlog_build_group_t *build_group(
     ngx_guildlog_build_state_t *state, int32_t day);
-static ngx_int_t build_room(ngx_guildlog_build_group_t *group, ngx_uint_t n);
 static ngx_int_t build_terms(ngx_guildlog_build_group_t *group,
     const ngx_guildlog_match_doc_t *doc);
 static ngx_int_t build_strings(ngx_guildlog_build_group_t *group,
@@ -138,8 +135,6 @@ static ngx_guildlog_build_item_t *build_new(ngx_guildlog_build_group_t *group,
     ngx_guildlog_build_kind_e kind, const u_char *p, size_t len);
 static ngx_int_t build_grow(ngx_pool_t *pool, ngx_guildlog_build_dict_t *dict);
 static uint64_t build_hash(uint64_t hash, const u_char *p, size_t len);
-static ngx_int_t build_write_group(ngx_guildlog_build_group_t *group,
-    ngx_pool_t *pool, ngx_int_t *left);
 static ngx_int_t build_write_sort(ngx_guildlog_build_group_t *group);
 static ngx_int_t build_write_count(ngx_guildlog_build_group_t *group);
 static ngx_int_t build_write_measure(ngx_guildlog_build_group_t *group);
@@ -147,7 +142,6 @@ static ngx_int_t build_write_body(ngx_guildlog_build_group_t *group);
 static ngx_int_t build_write_place(ngx_guildlog_build_group_t *group);
 static void build_write_offset(ngx_guildlog_build_group_t *group);
 static ngx_int_t build_write_entries(ngx_guildlog_build_group_t *group);
-static void build_write_kind(ngx_str_t *kinds, ngx_uint_t type, uint32_t end);
 static ngx_int_t build_write_next(ngx_guildlog_build_group_t *group,
     ngx_guildlog_build_step_pt step);
 
@@ -214,25 +208,48 @@ ngx_guildlog_build_destroy(ngx_guildlog_build_t *build)
 ngx_int_t
 ngx_guildlog_build_add(ngx_guildlog_build_t *build, const ngx_str_t *doc)
 {
-    ngx_int_t                    rc;
     ngx_uint_t                   n;
     ngx_guildlog_match_doc_t     match;
     ngx_guildlog_build_group_t  *group;
     ngx_guildlog_build_entry_t  *entry;
+    ngx_guildlog_build_state_t  *state;
 
-    rc = build_fold(build->state, &match, doc);
-    if (rc != NGX_OK) {
-        return rc;
+    state = build->state;
+
+    if (ngx_guildlog_match_doc_read(&match, doc) != NGX_OK) {
+        return NGX_DECLINED;
     }
 
-    group = build_group(build->state, ngx_guildlog_segment_day(match.id));
+    if (ngx_guildlog_match_doc_buf(&state->text, state->pool, doc->len)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    if (ngx_guildlog_match_doc_fold(&match, state->text.data) == NULL) {
+        return NGX_DECLINED;
+    }
+
+    group = build_group(state, ngx_guildlog_segment_day(match.id));
+    if (group == NULL) {
+        return NGX_ERROR;
+    }
 
     /* a byte ends each word and each string; and 3 ids, a role */
 
     n = (match.texts.len + match.parts.len) / 2 + 4;
 
-    if (group == NULL || build_room(group, n) != NGX_OK) {
-        return NGX_ERROR;
+    if (n > group->room) {
+        n = ngx_max(n, ngx_min(group->npairs + 256, BUILD_ROOM));
+
+        group->room = 0;
+        group->pairs = ngx_palloc(group->pool, n * sizeof(uint32_t));
+
+        if (group->pairs == NULL) {
+            return NGX_ERROR;
+        }
+
+        group->room = n;
     }
 
     entry = ngx_array_push(&group->entries);
@@ -267,25 +284,6 @@ ngx_guildlog_build_add(ngx_guildlog_build_t *build, const ngx_str_t *doc)
 }
 
 
-static ngx_int_t
-build_fold(ngx_guildlog_build_state_t *state, ngx_guildlog_match_doc_t *match,
-    const ngx_str_t *doc)
-{
-    if (ngx_guildlog_match_doc_read(match, doc) != NGX_OK) {
-        return NGX_DECLINED;
-    }
-
-    if (ngx_guildlog_match_doc_buf(&state->text, state->pool, doc->len)
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    return ngx_guildlog_match_doc_fold(match, state->text.data)
-           ? NGX_OK : NGX_DECLINED;
-}
-
-
 /* the group of a day that takes more; a new one, where there is none */
 
 static ngx_guildlog_build_group_t *
@@ -301,10 +299,7 @@ build_group(ngx_guildlog_build_state_t *state, int32_t day)
         return group;
     }
 
-    for (q = ngx_queue_head(&state->groups);
-         q != ngx_queue_sentinel(&state->groups);
-         q = ngx_queue_next(q))
-    {
+    ngx_guildlog_queue_each(q, &state->groups) {
         group = ngx_queue_data(q, ngx_guildlog_build_group_t, queue);
 
         if (group->day == day && !group->full) {
@@ -338,30 +333,6 @@ build_group(ngx_guildlog_build_state_t *state, int32_t day)
     state->last = group;
 
     return group;
-}
-
-
-/* room for the items of an entry, n at most */
-
-static ngx_int_t
-build_room(ngx_guildlog_build_group_t *group, ngx_uint_t n)
-{
-    if (n <= group->room) {
-        return NGX_OK;
-    }
-
-    n = ngx_max(n, ngx_min(group->npairs + 256, BUILD_ROOM));
-
-    group->room = 0;
-    group->pairs = ngx_palloc(group->pool, n * sizeof(uint32_t));
-
-    if (group->pairs == NULL) {
-        return NGX_ERROR;
-    }
-
-    group->room = n;
-
-    return NGX_OK;
 }
 
 
@@ -608,6 +579,13 @@ build_hash(uint64_t hash, const u_char *p, size_t len)
 }
 
 
+/*
+ * A group is written as a segment, step by step: its entries are sorted, which
+ * gives their ordinals; the sizes of all postings are counted, then those of
+ * all parts of the body; what stands before postings is written; then the
+ * postings, entry by entry.  Each step is done in small pieces.
+ */
+
 ngx_int_t
 ngx_guildlog_build_write(ngx_guildlog_build_t *build)
 {
@@ -625,10 +603,30 @@ ngx_guildlog_build_write(ngx_guildlog_build_t *build)
         q = ngx_queue_head(&state->groups);
         group = ngx_queue_data(q, ngx_guildlog_build_group_t, queue);
 
-        rc = build_write_group(group, state->pool, &left);
+        if (group->step == NULL) {
+            group->step = build_write_sort;
+            group->to = state->pool;
+            group->nbuckets = ngx_guildlog_segment_buckets(
+                                                       group->entries.nelts);
+            group->spare = ngx_palloc(group->pool, group->entries.nelts
+                                                   * group->entries.size);
+            if (group->spare == NULL) {
+                return NGX_ERROR;
+            }
+        }
+
+        group->left = left;
+        rc = NGX_AGAIN;
+
+        while (rc == NGX_AGAIN && group->left > 0) {
+            rc = group->step(group);
+        }
+
         if (rc != NGX_OK) {
             return rc;
         }
+
+        left = group->left;
 
         segment = ngx_array_push(build->segments);
         if (segment == NULL) {
@@ -648,46 +646,9 @@ ngx_guildlog_build_write(ngx_guildlog_build_t *build)
 
 
 /*
- * A group is written as a segment, step by step: its entries are sorted, which
- * gives their ordinals; the sizes of all postings are counted, then those of
- * all parts of the body; what stands before postings is written; then the
- * postings, entry by entry.  Each step is done in small pieces.
- */
-
-/*
  * Writes group->segment, in the pool.  NGX_AGAIN: *left is used up, call it
  * again; NGX_ERROR: no memory.
  */
-
-static ngx_int_t
-build_write_group(ngx_guildlog_build_group_t *group, ngx_pool_t *pool,
-    ngx_int_t *left)
-{
-    ngx_int_t  rc;
-
-    if (group->step == NULL) {
-        group->step = build_write_sort;
-        group->to = pool;
-        group->nbuckets = ngx_guildlog_segment_buckets(group->entries.nelts);
-        group->spare = ngx_palloc(group->pool,
-                                  group->entries.nelts * group->entries.size);
-
-        if (group->spare == NULL) {
-            return NGX_ERROR;
-        }
-    }
-
-    group->left = *left;
-    rc = NGX_AGAIN;
-
-    while (rc == NGX_AGAIN && group->left > 0) {
-        rc = group->step(group);
-    }
-
-    *left = group->left;
-
-    return rc;
-}
 
 
 /* by one byte of the key, from the least on: each pass keeps the order */
@@ -955,11 +916,13 @@ build_write_entries(ngx_guildlog_build_group_t *group)
 {
     u_char                      *p, *body;
     uint32_t                    *pair, *last;
-    ngx_uint_t                   i;
+    ngx_str_t                   *kinds;
+    ngx_uint_t                   i, type;
     ngx_guildlog_build_item_t   *item;
     ngx_guildlog_build_entry_t  *entry;
 
     body = group->segment.body.data;
+    kinds = &group->segment.kinds;
 
     while (group->left > 0) {
         i = group->done++;
@@ -972,8 +935,21 @@ build_write_entries(ngx_guildlog_build_group_t *group)
 
         (void) ngx_guildlog_segment_put_id(body + i * NGX_GUILDLOG_SEGMENT_ID,
                                            entry->key);
-        build_write_kind(&group->segment.kinds,
-                         entry->key >> 8 * NGX_GUILDLOG_SEGMENT_ID, i + 1);
+
+        /* the entries of a type end there, as far as is known */
+
+        type = entry->key >> 8 * NGX_GUILDLOG_SEGMENT_ID;
+        p = kinds->data + kinds->len;
+
+        if (kinds->len == 0 || p[-NGX_GUILDLOG_SEGMENT_KIND] != type) {
+            *p = (u_char) type;
+            kinds->len += NGX_GUILDLOG_SEGMENT_KIND;
+
+        } else {
+            p -= NGX_GUILDLOG_SEGMENT_KIND;
+        }
+
+        (void) ngx_guildlog_segment_put32(p + 1, i + 1);
 
         pair = entry->items;
 
@@ -988,27 +964,6 @@ build_write_entries(ngx_guildlog_build_group_t *group)
     }
 
     return NGX_AGAIN;
-}
-
-
-/* the entries of a type end there, as far as is known */
-
-static void
-build_write_kind(ngx_str_t *kinds, ngx_uint_t type, uint32_t end)
-{
-    u_char  *p;
-
-    p = kinds->data + kinds->len;
-
-    if (kinds->len == 0 || p[-NGX_GUILDLOG_SEGMENT_KIND] != type) {
-        *p = (u_char) type;
-        kinds->len += NGX_GUILDLOG_SEGMENT_KIND;
-
-    } else {
-        p -= NGX_GUILDLOG_SEGMENT_KIND;
-    }
-
-    (void) ngx_guildlog_segment_put32(p + 1, end);
 }
 
 

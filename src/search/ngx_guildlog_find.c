@@ -27,8 +27,6 @@ struct ngx_guildlog_find_stage_s {
 
 
 static ngx_int_t find_terms_of(ngx_guildlog_find_t *find);
-static ngx_int_t find_fold(ngx_guildlog_find_t *find,
-    ngx_guildlog_match_doc_t *match, const ngx_str_t *doc);
 static int ngx_libc_cdecl find_by_id(const void *one, const void *two);
 static int ngx_libc_cdecl find_by_day(const void *one, const void *two);
 static ngx_int_t find_read(ngx_guildlog_find_t *find);
@@ -265,9 +263,8 @@ ngx_int_t
 ngx_guildlog_find_doc(ngx_guildlog_find_t *find, int64_t id,
     const ngx_str_t *doc)
 {
-    ngx_int_t                   rc;
-    ngx_guildlog_find_state_t  *state;
     ngx_guildlog_match_doc_t    match;
+    ngx_guildlog_find_state_t  *state;
 
     state = find->state;
 
@@ -275,10 +272,26 @@ ngx_guildlog_find_doc(ngx_guildlog_find_t *find, int64_t id,
         return NGX_OK;
     }
 
-    rc = find_fold(find, &match, doc);
+    if (ngx_guildlog_match_doc_read(&match, doc) != NGX_OK) {
+        return NGX_DECLINED;
+    }
 
-    if (rc != NGX_OK || !ngx_guildlog_match(state->match, &match)) {
-        return rc;
+    if (state->asks[NGX_GUILDLOG_FIND_STRINGS]
+        || state->asks[NGX_GUILDLOG_FIND_ROLE])
+    {
+        if (ngx_guildlog_match_doc_buf(&state->text, state->pool, doc->len)
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+
+        if (ngx_guildlog_match_doc_fold(&match, state->text.data) == NULL) {
+            return NGX_DECLINED;
+        }
+    }
+
+    if (!ngx_guildlog_match(state->match, &match)) {
+        return NGX_OK;
     }
 
     find->counts[match.type]++;
@@ -292,35 +305,6 @@ ngx_guildlog_find_doc(ngx_guildlog_find_t *find, int64_t id,
     }
 
     return NGX_OK;
-}
-
-
-static ngx_int_t
-find_fold(ngx_guildlog_find_t *find, ngx_guildlog_match_doc_t *match,
-    const ngx_str_t *doc)
-{
-    ngx_guildlog_find_state_t  *state;
-
-    state = find->state;
-
-    if (ngx_guildlog_match_doc_read(match, doc) != NGX_OK) {
-        return NGX_DECLINED;
-    }
-
-    if (!state->asks[NGX_GUILDLOG_FIND_STRINGS]
-        && !state->asks[NGX_GUILDLOG_FIND_ROLE])
-    {
-        return NGX_OK;
-    }
-
-    if (ngx_guildlog_match_doc_buf(&state->text, state->pool, doc->len)
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    return ngx_guildlog_match_doc_fold(match, state->text.data)
-           ? NGX_OK : NGX_DECLINED;
 }
 
 
@@ -707,11 +691,9 @@ ngx_guildlog_find_part_bad(ngx_guildlog_find_t *find,
 
 
 /*
- * The terms of a query: they are looked up in the buckets of a segment, its
- * role is looked for in all roles.
+ * The first stage: words, channel, member, role.  Terms are looked up in the
+ * buckets of a segment, the role is looked for in all roles.
  */
-
-/* the first stage: words, channel, member, role */
 
 static ngx_int_t
 find_terms(ngx_guildlog_find_t *find, ngx_guildlog_find_segment_t *segment)

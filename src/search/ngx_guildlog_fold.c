@@ -21,7 +21,6 @@
 
 static uint32_t fold_next(const u_char **p, const u_char *last);
 static u_char *ngx_guildlog_fold_write(u_char *dst, uint32_t c);
-static uint32_t ngx_guildlog_fold_lower(uint32_t c);
 static ngx_uint_t ngx_guildlog_fold_in(uint32_t c, const uint32_t *edges,
     ngx_uint_t n);
 static uint32_t ngx_guildlog_fold_before(const u_char *p,
@@ -85,44 +84,17 @@ ngx_guildlog_fold_write(u_char *dst, uint32_t c)
 u_char *
 ngx_guildlog_fold_put(u_char *dst, uint32_t c)
 {
+    ngx_uint_t                      low, high, i;
+    const ngx_guildlog_fold_run_t  *run;
+
     if (c == NGX_GUILDLOG_FOLD_DOTTED_I) {
         *dst++ = 'i';
         return ngx_guildlog_fold_write(dst, NGX_GUILDLOG_FOLD_DOT_ABOVE);
     }
 
-    return ngx_guildlog_fold_write(dst, ngx_guildlog_fold_lower(c));
-}
-
-
-u_char *
-ngx_guildlog_fold(u_char *dst, const u_char *p, size_t len)
-{
-    const u_char  *last;
-
-    last = p + len;
-
-    while (p < last) {
-        if (*p < 0x80) {
-            *dst++ = ngx_tolower(*p);
-            p++;
-            continue;
-        }
-
-        dst = ngx_guildlog_fold_put(dst, fold_next(&p, last));
-    }
-
-    return dst;
-}
-
-
-static uint32_t
-ngx_guildlog_fold_lower(uint32_t c)
-{
-    ngx_uint_t                      low, high, i;
-    const ngx_guildlog_fold_run_t  *run;
-
     if (c < 0x80) {
-        return ngx_tolower(c);
+        *dst++ = ngx_tolower(c);
+        return dst;
     }
 
     /* the last run that begins at c or before */
@@ -144,7 +116,32 @@ ngx_guildlog_fold_lower(uint32_t c)
     run = &ngx_guildlog_fold_runs[low];
     i = c - run->first;
 
-    return (i % run->step == 0 && i / run->step < run->n) ? c + run->delta : c;
+    if (i % run->step == 0 && i / run->step < run->n) {
+        c += run->delta;
+    }
+
+    return ngx_guildlog_fold_write(dst, c);
+}
+
+
+u_char *
+ngx_guildlog_fold(u_char *dst, const u_char *p, size_t len)
+{
+    const u_char  *last;
+
+    last = p + len;
+
+    while (p < last) {
+        if (*p < 0x80) {
+            *dst++ = ngx_tolower(*p);
+            p++;
+            continue;
+        }
+
+        dst = ngx_guildlog_fold_put(dst, fold_next(&p, last));
+    }
+
+    return dst;
 }
 
 
@@ -205,8 +202,7 @@ ngx_guildlog_fold_word(ngx_str_t *text, ngx_str_t *word)
             next++;
 
         } else {
-            is = ngx_guildlog_fold_is_word(fold_next(&next,
-                                                     last));
+            is = ngx_guildlog_fold_is_word(fold_next(&next, last));
         }
 
         if (is) {
@@ -250,8 +246,7 @@ ngx_guildlog_fold_has_word(const ngx_str_t *text, const ngx_str_t *word)
              || !ngx_guildlog_fold_is_word(
                                  ngx_guildlog_fold_before(p, text->data)))
             && (end == last
-                || !ngx_guildlog_fold_is_word(
-                                 fold_next(&end, last))))
+                || !ngx_guildlog_fold_is_word(fold_next(&end, last))))
         {
             return 1;
         }

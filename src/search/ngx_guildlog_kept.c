@@ -31,10 +31,9 @@ struct ngx_guildlog_kept_s {
 };
 
 
-static ngx_guildlog_kept_entry_t *kept_find(
-    ngx_guildlog_kept_t *kept, ngx_rbtree_key_t key);
-static ngx_uint_t kept_is_old(
-    const ngx_guildlog_kept_entry_t *entry);
+static ngx_guildlog_kept_entry_t *kept_find(ngx_guildlog_kept_t *kept,
+    ngx_rbtree_key_t key);
+static ngx_uint_t kept_is_old(const ngx_guildlog_kept_entry_t *entry);
 static void kept_drop(ngx_guildlog_kept_t *kept,
     ngx_guildlog_kept_entry_t *entry);
 
@@ -67,8 +66,7 @@ ngx_guildlog_kept_destroy(ngx_guildlog_kept_t *kept)
 
     while (!ngx_queue_empty(&kept->queue)) {
         q = ngx_queue_head(&kept->queue);
-        kept_drop(kept,
-                        ngx_queue_data(q, ngx_guildlog_kept_entry_t, queue));
+        kept_drop(kept, ngx_queue_data(q, ngx_guildlog_kept_entry_t, queue));
     }
 
     ngx_free(kept);
@@ -120,8 +118,7 @@ ngx_guildlog_kept_put(ngx_guildlog_kept_t *kept, ngx_uint_t database,
 
     while (kept->size + size > kept->max) {
         q = ngx_queue_last(&kept->queue);
-        kept_drop(kept,
-                        ngx_queue_data(q, ngx_guildlog_kept_entry_t, queue));
+        kept_drop(kept, ngx_queue_data(q, ngx_guildlog_kept_entry_t, queue));
     }
 
     entry = ngx_alloc(size, kept->log);
@@ -191,8 +188,7 @@ kept_is_old(const ngx_guildlog_kept_entry_t *entry)
 
 
 static void
-kept_drop(ngx_guildlog_kept_t *kept,
-    ngx_guildlog_kept_entry_t *entry)
+kept_drop(ngx_guildlog_kept_t *kept, ngx_guildlog_kept_entry_t *entry)
 {
     ngx_queue_remove(&entry->queue);
     ngx_rbtree_delete(&kept->rbtree, &entry->node);

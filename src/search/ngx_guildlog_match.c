@@ -21,10 +21,6 @@ typedef struct {
 } ngx_guildlog_match_field_t;
 
 
-static ngx_uint_t ngx_guildlog_match_has_member(
-    const ngx_guildlog_match_t *match, const ngx_guildlog_match_doc_t *doc);
-static ngx_uint_t ngx_guildlog_match_found(const ngx_guildlog_match_t *match,
-    const ngx_guildlog_match_doc_t *doc);
 static ngx_int_t ngx_guildlog_match_member(const u_char **p,
     const u_char *last, ngx_str_t *key, ngx_str_t *value);
 static ngx_int_t ngx_guildlog_match_value(const u_char **p,
@@ -150,9 +146,7 @@ ngx_guildlog_match_search(ngx_guildlog_match_t *match, ngx_pool_t *pool,
 
     while (ngx_guildlog_fold_word(&text, &word) == NGX_OK) {
         for (i = 0; i < match->nwords; i++) {
-            if (words[i].len == word.len
-                && ngx_memcmp(words[i].data, word.data, word.len) == 0)
-            {
+            if (ngx_guildlog_str_eq(&words[i], &word)) {
                 break;
             }
         }
@@ -179,7 +173,8 @@ ngx_uint_t
 ngx_guildlog_match(const ngx_guildlog_match_t *match,
     const ngx_guildlog_match_doc_t *doc)
 {
-    int64_t  at;
+    int64_t     at;
+    ngx_uint_t  i;
 
     at = (doc->id >> 22) + NGX_GUILDLOG_MATCH_EPOCH;
 
@@ -190,35 +185,29 @@ ngx_guildlog_match(const ngx_guildlog_match_t *match,
         return 0;
     }
 
-    return ngx_guildlog_match_has_member(match, doc)
-           && (match->role.data == NULL
-               || (doc->role.data
-                   && memmem(doc->role.data, doc->role.len, match->role.data,
-                             match->role.len)))
-           && (match->part.data == NULL
-               || ngx_guildlog_match_found(match, doc));
-}
+    if (match->member >= 0
+        && (match->side == NGX_GUILDLOG_MATCH_TARGET
+            || doc->executor != match->member)
+        && (match->side == NGX_GUILDLOG_MATCH_EXECUTOR
+            || doc->target != match->member))
+    {
+        return 0;
+    }
 
+    if (match->role.data
+        && (doc->role.data == NULL
+            || memmem(doc->role.data, doc->role.len, match->role.data,
+                      match->role.len)
+               == NULL))
+    {
+        return 0;
+    }
 
-static ngx_uint_t
-ngx_guildlog_match_has_member(const ngx_guildlog_match_t *match,
-    const ngx_guildlog_match_doc_t *doc)
-{
-    return match->member < 0
-           || (match->side != NGX_GUILDLOG_MATCH_TARGET
-               && doc->executor == match->member)
-           || (match->side != NGX_GUILDLOG_MATCH_EXECUTOR
-               && doc->target == match->member);
-}
+    if (match->part.data == NULL) {
+        return 1;
+    }
 
-
-/* the search is a part of one string, or each of its words is in a text */
-
-static ngx_uint_t
-ngx_guildlog_match_found(const ngx_guildlog_match_t *match,
-    const ngx_guildlog_match_doc_t *doc)
-{
-    ngx_uint_t  i;
+    /* the search is a part of one string, or each of its words is in a text */
 
     if (doc->parts.len
         && memmem(doc->parts.data, doc->parts.len, match->part.data,
@@ -274,9 +263,7 @@ ngx_guildlog_match_doc_read(ngx_guildlog_match_doc_t *doc,
         }
 
         for (field = ngx_guildlog_match_fields; field->name.len; field++) {
-            if (field->name.len == key.len
-                && ngx_memcmp(field->name.data, key.data, key.len) == 0)
-            {
+            if (ngx_guildlog_str_eq(&field->name, &key)) {
                 rc = field->read(doc, &value, field->which);
                 break;
             }

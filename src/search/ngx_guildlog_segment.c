@@ -11,7 +11,6 @@
 #define PACK_SHAPE   (5 * sizeof("-2147483648"))
 
 
-static void pack_shape(ngx_guildlog_pack_t *pack);
 static const ngx_str_t *pack_at(const ngx_guildlog_pack_t *pack,
     ngx_uint_t place);
 
@@ -343,10 +342,12 @@ ngx_guildlog_segment_last(const uint64_t *bits, ngx_uint_t from,
 ngx_guildlog_pack_t *
 ngx_guildlog_pack_create(const ngx_array_t *segments, ngx_log_t *log)
 {
-    size_t                size;
-    ngx_uint_t            i;
-    ngx_pool_t           *pool;
-    ngx_guildlog_pack_t  *pack;
+    u_char                        *p;
+    size_t                         size;
+    ngx_uint_t                     i;
+    ngx_pool_t                    *pool;
+    ngx_guildlog_pack_t           *pack;
+    const ngx_guildlog_segment_t  *segment;
 
     pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, log);
     if (pool == NULL) {
@@ -376,25 +377,6 @@ ngx_guildlog_pack_create(const ngx_array_t *segments, ngx_log_t *log)
         goto failed;
     }
 
-    pack_shape(pack);
-
-    return pack;
-
-failed:
-
-    ngx_destroy_pool(pool);
-
-    return NULL;
-}
-
-
-static void
-pack_shape(ngx_guildlog_pack_t *pack)
-{
-    u_char                        *p;
-    ngx_uint_t                     i;
-    const ngx_guildlog_segment_t  *segment;
-
     p = pack->shape.data;
     *p++ = '{';
 
@@ -408,6 +390,14 @@ pack_shape(ngx_guildlog_pack_t *pack)
 
     *p++ = '}';
     pack->shape.len = p - pack->shape.data;
+
+    return pack;
+
+failed:
+
+    ngx_destroy_pool(pool);
+
+    return NULL;
 }
 
 
