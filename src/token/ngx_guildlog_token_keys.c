@@ -40,7 +40,6 @@ static char *token_keys_option(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
 static char *token_keys_load(token_keys_file_t *f);
 static char *token_keys_read(token_keys_file_t *f);
 static char *token_keys_secret(token_keys_file_t *f);
-static char *token_keys_pem(token_keys_file_t *f, ngx_uint_t private);
 static char *token_keys_derive(token_keys_file_t *f, EVP_PKEY *pkey);
 static char *token_keys_fits(token_keys_file_t *f, EVP_PKEY *pkey);
 static char *token_keys_closed(token_keys_file_t *f);
@@ -207,8 +206,10 @@ token_keys_option(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
 static char *
 token_keys_load(token_keys_file_t *f)
 {
+    BIO         *bio;
     char        *rv;
-    ngx_uint_t   pem;
+    EVP_PKEY    *pkey;
+    ngx_uint_t   pem, private;
 
     rv = token_keys_read(f);
 
@@ -231,9 +232,51 @@ token_keys_load(token_keys_file_t *f)
         return token_keys_refuse(f, "holds no PEM");
     }
 
-    return token_keys_pem(f, ngx_strnstr(f->text.data, "PRIVATE KEY-----",
-                                         f->text.len)
-                             != NULL);
+    private = (ngx_strnstr(f->text.data, "PRIVATE KEY-----", f->text.len)
+               != NULL);
+
+    if (!private && f->key->sign) {
+        return token_keys_refuse(f, "holds no private key to sign with");
+    }
+
+    rv = private ? token_keys_closed(f) : NGX_CONF_OK;
+
+    if (rv != NGX_CONF_OK) {
+        return rv;
+    }
+
+    bio = BIO_new_mem_buf(f->text.data, f->text.len);
+    if (bio == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    pkey = private
+           ? PEM_read_bio_PrivateKey(bio, NULL, token_keys_no_password, NULL)
+           : PEM_read_bio_PUBKEY(bio, NULL, token_keys_no_password, NULL);
+    BIO_free(bio);
+
+    if (pkey == NULL) {
+        return token_keys_refuse(f, private
+                  ? "holds no readable private key, or an encrypted one"
+                  : "holds no readable public key");
+    }
+
+    rv = token_keys_fits(f, pkey);
+
+    if (private && rv == NGX_CONF_OK) {
+        rv = token_keys_derive(f, pkey);
+    }
+
+    EVP_PKEY_free(pkey);
+
+    if (!private) {
+        f->key->material = f->text;
+
+    } else if (f->key->sign) {
+        f->key->signing = f->text;
+    }
+
+    return rv;
 }
 
 
@@ -342,58 +385,6 @@ token_keys_secret(token_keys_file_t *f)
     }
 
     return NGX_CONF_OK;
-}
-
-
-static char *
-token_keys_pem(token_keys_file_t *f, ngx_uint_t private)
-{
-    BIO       *bio;
-    char      *rv;
-    EVP_PKEY  *pkey;
-
-    if (!private && f->key->sign) {
-        return token_keys_refuse(f, "holds no private key to sign with");
-    }
-
-    rv = private ? token_keys_closed(f) : NGX_CONF_OK;
-
-    if (rv != NGX_CONF_OK) {
-        return rv;
-    }
-
-    bio = BIO_new_mem_buf(f->text.data, f->text.len);
-    if (bio == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    pkey = private
-           ? PEM_read_bio_PrivateKey(bio, NULL, token_keys_no_password, NULL)
-           : PEM_read_bio_PUBKEY(bio, NULL, token_keys_no_password, NULL);
-    BIO_free(bio);
-
-    if (pkey == NULL) {
-        return token_keys_refuse(f, private
-                  ? "holds no readable private key, or an encrypted one"
-                  : "holds no readable public key");
-    }
-
-    rv = token_keys_fits(f, pkey);
-
-    if (private && rv == NGX_CONF_OK) {
-        rv = token_keys_derive(f, pkey);
-    }
-
-    EVP_PKEY_free(pkey);
-
-    if (!private) {
-        f->key->material = f->text;
-
-    } else if (f->key->sign) {
-        f->key->signing = f->text;
-    }
-
-    return rv;
 }
 
 

@@ -189,10 +189,9 @@ token_sign_append(ngx_pool_t *pool, ngx_str_t *text, ngx_str_t *piece)
 
 
 /*
- * Signatures by OpenSSL, as RFC 7518 and RFC 8037 have them.
+ * Signatures by OpenSSL, as RFC 7518 and RFC 8037 have them: with key->signing.
+ * NGX_ERROR: no memory.
  */
-
-/* with key->signing; NGX_ERROR: no memory */
 
 static ngx_int_t
 token_openssl_sign(const ngx_guildlog_token_key_t *key, const ngx_str_t *input,

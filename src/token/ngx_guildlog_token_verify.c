@@ -63,10 +63,6 @@ static ngx_guildlog_auth_e token_verify_signature(token_verify_t *t);
 static ngx_guildlog_auth_e token_verify_signed_by(token_verify_t *t,
     const ngx_guildlog_token_key_t *key);
 static ngx_guildlog_auth_e token_verify_claims(token_verify_t *t);
-static ngx_int_t token_verify_whose(json_t *payload,
-    ngx_guildlog_token_t *token);
-static ngx_int_t token_verify_rights(json_t *payload,
-    ngx_guildlog_token_t *token);
 static ngx_int_t token_verify_jti(const u_char *p, size_t len);
 static ngx_uint_t token_verify_is_letter(u_char ch);
 static ngx_int_t token_verify_seconds(json_t *value, int64_t *seconds);
@@ -78,7 +74,6 @@ static size_t token_verify_cache_key(u_char *key,
     const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text);
 #if (NGX_GUILDLOG_LIBJWT)
-static ngx_uint_t token_check_is_old(const ngx_str_t *alg);
 static ngx_int_t token_check_libjwt(const ngx_guildlog_token_key_t *key,
     const ngx_str_t *text);
 #endif
@@ -378,6 +373,7 @@ static ngx_guildlog_auth_e
 token_verify_claims(token_verify_t *t)
 {
     json_t                  *value;
+    ngx_str_t                sub, jti;
     ngx_guildlog_token_t    *token;
     token_verify_verdict_t  *verdict;
 
@@ -402,33 +398,18 @@ token_verify_claims(token_verify_t *t)
         return NGX_GUILDLOG_AUTH_CLAIMS;
     }
 
-    token->exp = verdict->exp;
-    token->iat = verdict->iat;
-
-    if (token_verify_whose(t->payload, token) != NGX_OK
-        || token_verify_rights(t->payload, token) != NGX_OK)
-    {
-        return NGX_GUILDLOG_AUTH_CLAIMS;
-    }
-
-    return NGX_GUILDLOG_AUTH_OK;
-}
-
-
-static ngx_int_t
-token_verify_whose(json_t *payload, ngx_guildlog_token_t *token)
-{
-    ngx_str_t  sub, jti;
-
-    sub = ngx_guildlog_json_text(json_object_get(payload, "sub"));
-    jti = ngx_guildlog_json_text(json_object_get(payload, "jti"));
+    sub = ngx_guildlog_json_text(json_object_get(t->payload, "sub"));
+    jti = ngx_guildlog_json_text(json_object_get(t->payload, "jti"));
 
     if (ngx_guildlog_value_id(sub.data, sub.len, NGX_GUILDLOG_VALUE_GUILD)
         != NGX_OK
         || token_verify_jti(jti.data, jti.len) != NGX_OK)
     {
-        return NGX_DECLINED;
+        return NGX_GUILDLOG_AUTH_CLAIMS;
     }
+
+    token->exp = verdict->exp;
+    token->iat = verdict->iat;
 
     ngx_memcpy(token->guild_data, sub.data, sub.len);
     ngx_memcpy(token->jti_data, jti.data, jti.len);
@@ -436,16 +417,7 @@ token_verify_whose(json_t *payload, ngx_guildlog_token_t *token)
     token->guild.len = sub.len;
     token->jti.len = jti.len;
 
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-token_verify_rights(json_t *payload, ngx_guildlog_token_t *token)
-{
-    json_t  *value;
-
-    value = json_object_get(payload, "bot");
+    value = json_object_get(t->payload, "bot");
 
     if (value == NULL || token_verify_is(value, "main", 4)) {
         token->bot = NGX_GUILDLOG_BOT_MAIN;
@@ -454,10 +426,10 @@ token_verify_rights(json_t *payload, ngx_guildlog_token_t *token)
         token->bot = NGX_GUILDLOG_BOT_PRO;
 
     } else {
-        return NGX_DECLINED;
+        return NGX_GUILDLOG_AUTH_CLAIMS;
     }
 
-    value = json_object_get(payload, "kind");
+    value = json_object_get(t->payload, "kind");
 
     if (token_verify_is(value, "admin", 5)) {
         token->kind = NGX_GUILDLOG_ADMIN;
@@ -466,10 +438,10 @@ token_verify_rights(json_t *payload, ngx_guildlog_token_t *token)
         token->kind = NGX_GUILDLOG_BASIC;
 
     } else {
-        return NGX_DECLINED;
+        return NGX_GUILDLOG_AUTH_CLAIMS;
     }
 
-    return NGX_OK;
+    return NGX_GUILDLOG_AUTH_OK;
 }
 
 
@@ -609,7 +581,10 @@ ngx_guildlog_token_check(const ngx_guildlog_token_key_t *key,
     const ngx_str_t *text, ngx_pool_t *pool)
 {
 #if (NGX_GUILDLOG_LIBJWT)
-    if (token_check_is_old(&key->alg)) {
+
+    /* HS, RS and ES, which every libjwt has */
+
+    if (key->alg.data[0] != 'P' && key->alg.data[1] == 'S') {
         return token_check_libjwt(key, text);
     }
 #endif
@@ -651,12 +626,6 @@ ngx_guildlog_token_check_openssl(const ngx_guildlog_token_key_t *key,
 #if (NGX_GUILDLOG_LIBJWT)
 
 /* HS, RS and ES, which every libjwt has */
-
-static ngx_uint_t
-token_check_is_old(const ngx_str_t *alg)
-{
-    return alg->data[0] != 'P' && alg->data[1] == 'S';
-}
 
 
 static ngx_int_t
