@@ -25,8 +25,6 @@ static ngx_int_t value_list(ngx_guildlog_value_t *v,
 static const ngx_guildlog_field_t *value_field(
     const ngx_guildlog_field_t *fields, const u_char *name, size_t len);
 static ngx_uint_t value_blank(const u_char *p, size_t len);
-static ngx_int_t value_length(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *field, const ngx_str_t *value);
 static ngx_int_t value_bad(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field);
 static u_char *value_path(u_char *p, u_char *last,
@@ -35,8 +33,6 @@ static ngx_int_t args_item(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, ngx_str_t *value, ngx_array_t *items);
 static ngx_int_t args_complete(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, ngx_array_t *items, ngx_str_t *arg);
-static ngx_int_t args_array(ngx_pool_t *pool, ngx_array_t *items,
-    ngx_str_t *arg);
 static u_char *args_decode(u_char *dst, const u_char *p, const u_char *last);
 static ngx_int_t args_object(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *fields, json_t *json);
@@ -54,7 +50,8 @@ static ngx_int_t
 value_text(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
     const ngx_str_t *value, ngx_str_t *arg)
 {
-    size_t  valid;
+    size_t   valid;
+    int64_t  n;
 
     valid = ngx_guildlog_utf8_valid(value->data, value->len);
 
@@ -92,11 +89,26 @@ value_text(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
             return value_bad(v, field);
         }
 
-        /* fall through */
+        break;
 
     default: /* NGX_GUILDLOG_TEXT */
-        return value_length(v, field, value);
+        break;
     }
+
+    n = ngx_guildlog_utf8_length(value->data, value->len);
+
+    if (n >= field->min && n <= field->max) {
+        return NGX_OK;
+    }
+
+    if (field->min == 0) {
+        return ngx_guildlog_value_refuse(v,
+                              "must be at most %L characters long",
+                              field->max);
+    }
+
+    return ngx_guildlog_value_refuse(v, "must be %L to %L characters long",
+                                     field->min, field->max);
 }
 
 
@@ -337,8 +349,7 @@ ngx_guildlog_value_object(ngx_guildlog_value_t *v,
         inner.name.data = (u_char *) key;
         inner.name.len = ngx_strlen(key);
 
-        field = value_field(fields, inner.name.data,
-                            inner.name.len);
+        field = value_field(fields, inner.name.data, inner.name.len);
 
         if (field == NULL) {
             inner.name.len = ngx_guildlog_utf8_cut(inner.name.data,
@@ -526,29 +537,6 @@ value_blank(const u_char *p, size_t len)
     }
 
     return 1;
-}
-
-
-static ngx_int_t
-value_length(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
-    const ngx_str_t *value)
-{
-    int64_t  n;
-
-    n = ngx_guildlog_utf8_length(value->data, value->len);
-
-    if (n >= field->min && n <= field->max) {
-        return NGX_OK;
-    }
-
-    if (field->min == 0) {
-        return ngx_guildlog_value_refuse(v,
-                              "must be at most %L characters long",
-                              field->max);
-    }
-
-    return ngx_guildlog_value_refuse(v, "must be %L to %L characters long",
-                                     field->min, field->max);
 }
 
 
@@ -825,8 +813,31 @@ static ngx_int_t
 args_complete(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
     ngx_array_t *items, ngx_str_t *arg)
 {
+    size_t       size;
+    ngx_str_t   *item;
+    ngx_uint_t   i;
+
     if (items->nelts) {
-        return args_array(v->pool, items, arg);
+        item = items->elts;
+        size = 0;
+
+        for (i = 0; i < items->nelts; i++) {
+            size += item[i].len;
+        }
+
+        if (ngx_guildlog_value_array(arg, v->pool, items->nelts, size)
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+
+        for (i = 0; i < items->nelts; i++) {
+            ngx_guildlog_value_array_add(arg, &item[i]);
+        }
+
+        ngx_guildlog_value_array_end(arg);
+
+        return NGX_OK;
     }
 
     /* empty where white space was trimmed */
@@ -846,34 +857,6 @@ args_complete(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
         arg->data = (u_char *) field->fallback;
         arg->len = ngx_strlen(field->fallback);
     }
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-args_array(ngx_pool_t *pool, ngx_array_t *items, ngx_str_t *arg)
-{
-    size_t       size;
-    ngx_str_t   *item;
-    ngx_uint_t   i;
-
-    item = items->elts;
-    size = 0;
-
-    for (i = 0; i < items->nelts; i++) {
-        size += item[i].len;
-    }
-
-    if (ngx_guildlog_value_array(arg, pool, items->nelts, size) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    for (i = 0; i < items->nelts; i++) {
-        ngx_guildlog_value_array_add(arg, &item[i]);
-    }
-
-    ngx_guildlog_value_array_end(arg);
 
     return NGX_OK;
 }

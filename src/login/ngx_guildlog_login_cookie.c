@@ -55,8 +55,6 @@ static u_char *cookie_put_text(u_char *p, const ngx_str_t *text);
 static u_char *cookie_put_bytes(u_char *p, const ngx_str_t *text);
 static u_char *cookie_put_icon(u_char *p, const ngx_str_t *icon);
 static ngx_uint_t cookie_is_hex(const u_char *p, size_t len);
-static ngx_int_t cookie_read(ngx_pool_t *pool, cookie_reader_t *r,
-    ngx_guildlog_login_person_t *person);
 static u_char *cookie_take(cookie_reader_t *r, size_t len);
 static uint64_t cookie_take_number(cookie_reader_t *r);
 static void cookie_take_text(cookie_reader_t *r, ngx_str_t *text);
@@ -176,8 +174,11 @@ ngx_guildlog_login_cookie_open(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys, const ngx_str_t *cookie,
     ngx_guildlog_login_person_t *person)
 {
-    ngx_int_t        rc;
-    cookie_reader_t  r;
+    u_char                       *n;
+    ngx_int_t                     rc;
+    ngx_uint_t                    i;
+    cookie_reader_t               r;
+    ngx_guildlog_login_server_t  *s;
 
     rc = cookie_open(pool, keys, COOKIE_WHO, cookie, &r);
 
@@ -185,7 +186,45 @@ ngx_guildlog_login_cookie_open(ngx_pool_t *pool,
         return rc;
     }
 
-    return cookie_read(pool, &r, person);
+    /* what was sealed is ours, but perhaps of another version */
+
+    person->session.data = cookie_take(&r, NGX_GUILDLOG_LOGIN_DIGITS);
+    person->session.len = NGX_GUILDLOG_LOGIN_DIGITS;
+
+    if (cookie_take_id(pool, &r, &person->user) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    person->expires = cookie_take_number(&r);
+    person->asked = cookie_take_number(&r);
+
+    cookie_take_text(&r, &person->name);
+    cookie_take_text(&r, &person->access);
+    cookie_take_text(&r, &person->avatar);
+
+    n = cookie_take(&r, 1);
+
+    if (n == NULL || *n > NGX_GUILDLOG_LOGIN_SERVERS) {
+        return NGX_DECLINED;
+    }
+
+    s = ngx_pcalloc(pool, (*n + 1) * sizeof(ngx_guildlog_login_server_t));
+    if (s == NULL) {
+        return NGX_ERROR;
+    }
+
+    person->servers = s;
+    person->nservers = *n;
+
+    for (i = 0; i < person->nservers; i++, s++) {
+        if (cookie_take_id(pool, &r, &s->id) != NGX_OK
+            || cookie_take_icon(pool, &r, &s->icon) != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    return !r.failed && r.pos == r.last ? NGX_OK : NGX_DECLINED;
 }
 
 
@@ -354,56 +393,6 @@ cookie_is_hex(const u_char *p, size_t len)
     }
 
     return len == 2 * COOKIE_HEX;
-}
-
-
-/* what was sealed is ours, but perhaps of another version */
-
-static ngx_int_t
-cookie_read(ngx_pool_t *pool, cookie_reader_t *r,
-    ngx_guildlog_login_person_t *person)
-{
-    u_char                       *n;
-    ngx_uint_t                    i;
-    ngx_guildlog_login_server_t  *s;
-
-    person->session.data = cookie_take(r, NGX_GUILDLOG_LOGIN_DIGITS);
-    person->session.len = NGX_GUILDLOG_LOGIN_DIGITS;
-
-    if (cookie_take_id(pool, r, &person->user) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    person->expires = cookie_take_number(r);
-    person->asked = cookie_take_number(r);
-
-    cookie_take_text(r, &person->name);
-    cookie_take_text(r, &person->access);
-    cookie_take_text(r, &person->avatar);
-
-    n = cookie_take(r, 1);
-
-    if (n == NULL || *n > NGX_GUILDLOG_LOGIN_SERVERS) {
-        return NGX_DECLINED;
-    }
-
-    s = ngx_pcalloc(pool, (*n + 1) * sizeof(ngx_guildlog_login_server_t));
-    if (s == NULL) {
-        return NGX_ERROR;
-    }
-
-    person->servers = s;
-    person->nservers = *n;
-
-    for (i = 0; i < person->nservers; i++, s++) {
-        if (cookie_take_id(pool, r, &s->id) != NGX_OK
-            || cookie_take_icon(pool, r, &s->icon) != NGX_OK)
-        {
-            return NGX_ERROR;
-        }
-    }
-
-    return !r->failed && r->pos == r->last ? NGX_OK : NGX_DECLINED;
 }
 
 

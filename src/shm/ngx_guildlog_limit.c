@@ -58,7 +58,6 @@ typedef struct {
 
 static limit_node_t *limit_node(limit_take_t *t);
 static void limit_start(limit_take_t *t, limit_node_t *node);
-static limit_node_t *limit_alloc(limit_take_t *t);
 static ngx_int_t limit_drop(limit_take_t *t, ngx_uint_t force);
 static ngx_msec_t limit_age(limit_take_t *t, limit_node_t *node);
 
@@ -147,7 +146,17 @@ limit_node(limit_take_t *t)
         }
 
     } else {
-        node = limit_alloc(t);
+
+        /* two go for each one that comes, so ended windows do not pile up */
+
+        if (limit_drop(t, 0) == NGX_OK) {
+            (void) limit_drop(t, 0);
+        }
+
+        do {
+            node = ngx_slab_alloc_locked(t->shpool, sizeof(limit_node_t));
+        } while (node == NULL && limit_drop(t, 1) == NGX_OK);
+
         if (node == NULL) {
             return NULL;
         }
@@ -176,27 +185,6 @@ limit_start(limit_take_t *t, limit_node_t *node)
     node->window_ms = t->window_ms;
     node->limit = t->limit;
     node->used = 0;
-}
-
-
-static limit_node_t *
-limit_alloc(limit_take_t *t)
-{
-    limit_node_t  *node;
-
-    /* two go for each one that comes, so ended windows do not pile up */
-
-    if (limit_drop(t, 0) == NGX_OK) {
-        (void) limit_drop(t, 0);
-    }
-
-    for ( ;; ) {
-        node = ngx_slab_alloc_locked(t->shpool, sizeof(limit_node_t));
-
-        if (node || limit_drop(t, 1) != NGX_OK) {
-            return node;
-        }
-    }
 }
 
 

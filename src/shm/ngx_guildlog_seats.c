@@ -37,7 +37,6 @@ typedef struct {
 static ngx_guildlog_seat_t *seats_add(ngx_slab_pool_t *shpool,
     ngx_queue_t *list, const u_char *token, ngx_guildlog_seat_e kind);
 static void seats_remove(ngx_slab_pool_t *shpool, ngx_guildlog_seat_t *seat);
-static void seats_full(ngx_shm_zone_t *zone);
 
 
 ngx_int_t
@@ -51,6 +50,8 @@ ngx_guildlog_seats_take(ngx_shm_zone_t *zone, const ngx_str_t *token,
     seats_shared_t       *shared;
     ngx_slab_pool_t      *shpool;
     ngx_guildlog_seat_t  *other, *own;
+
+    static time_t         quiet;
 
     shpool = (ngx_slab_pool_t *) zone->shm.addr;
     shared = zone->data;
@@ -101,11 +102,15 @@ ngx_guildlog_seats_take(ngx_shm_zone_t *zone, const ngx_str_t *token,
 
     ngx_shmtx_unlock(&shpool->mutex);
 
-    if (own == NULL) {
-        seats_full(zone);
-    }
-
     *seat = own;
+
+    if (own == NULL && ngx_time() >= quiet) {
+        quiet = ngx_time() + SEATS_QUIET;
+
+        ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
+                      "shared zone \"%V\" is full, streams and exports of more "
+                      "tokens are not counted", &zone->shm.name);
+    }
 
     return NGX_OK;
 }
@@ -157,23 +162,6 @@ seats_remove(ngx_slab_pool_t *shpool, ngx_guildlog_seat_t *seat)
 {
     ngx_queue_remove(&seat->queue);
     ngx_slab_free_locked(shpool, seat);
-}
-
-
-static void
-seats_full(ngx_shm_zone_t *zone)
-{
-    static time_t  quiet;
-
-    if (ngx_time() < quiet) {
-        return;
-    }
-
-    quiet = ngx_time() + SEATS_QUIET;
-
-    ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
-                  "shared zone \"%V\" is full, streams and exports of more "
-                  "tokens are not counted", &zone->shm.name);
 }
 
 
