@@ -20,11 +20,9 @@
 
 
 static uint32_t fold_next(const u_char **p, const u_char *last);
-static u_char *ngx_guildlog_fold_write(u_char *dst, uint32_t c);
-static ngx_uint_t ngx_guildlog_fold_in(uint32_t c, const uint32_t *edges,
-    ngx_uint_t n);
-static uint32_t ngx_guildlog_fold_before(const u_char *p,
-    const u_char *start);
+static u_char *fold_write(u_char *dst, uint32_t c);
+static ngx_uint_t fold_in(uint32_t c, const uint32_t *edges, ngx_uint_t n);
+static uint32_t fold_before(const u_char *p, const u_char *start);
 
 
 /* the code point at *p, which lies before last; *p is behind it then */
@@ -70,7 +68,7 @@ fold_next(const u_char **p, const u_char *last)
 
 
 static u_char *
-ngx_guildlog_fold_write(u_char *dst, uint32_t c)
+fold_write(u_char *dst, uint32_t c)
 {
     if (c >= NGX_GUILDLOG_FOLD_BYTE) {
         *dst++ = (u_char) c;
@@ -89,7 +87,7 @@ ngx_guildlog_fold_put(u_char *dst, uint32_t c)
 
     if (c == NGX_GUILDLOG_FOLD_DOTTED_I) {
         *dst++ = 'i';
-        return ngx_guildlog_fold_write(dst, NGX_GUILDLOG_FOLD_DOT_ABOVE);
+        return fold_write(dst, NGX_GUILDLOG_FOLD_DOT_ABOVE);
     }
 
     if (c < 0x80) {
@@ -120,7 +118,7 @@ ngx_guildlog_fold_put(u_char *dst, uint32_t c)
         c += run->delta;
     }
 
-    return ngx_guildlog_fold_write(dst, c);
+    return fold_write(dst, c);
 }
 
 
@@ -148,7 +146,7 @@ ngx_guildlog_fold(u_char *dst, const u_char *p, size_t len)
 /* edges: where what is asked for begins and where it ends, in turns */
 
 static ngx_uint_t
-ngx_guildlog_fold_in(uint32_t c, const uint32_t *edges, ngx_uint_t n)
+fold_in(uint32_t c, const uint32_t *edges, ngx_uint_t n)
 {
     ngx_uint_t  low, high, i;
 
@@ -179,8 +177,7 @@ ngx_guildlog_fold_is_word(uint32_t c)
         return ngx_guildlog_fold_is_ascii_word(c);
     }
 
-    return ngx_guildlog_fold_in(c, ngx_guildlog_fold_words,
-                                ngx_guildlog_fold_nwords);
+    return fold_in(c, ngx_guildlog_fold_words, ngx_guildlog_fold_nwords);
 }
 
 
@@ -243,8 +240,7 @@ ngx_guildlog_fold_has_word(const ngx_str_t *text, const ngx_str_t *word)
         end = p + word->len;
 
         if ((p == text->data
-             || !ngx_guildlog_fold_is_word(
-                                 ngx_guildlog_fold_before(p, text->data)))
+             || !ngx_guildlog_fold_is_word(fold_before(p, text->data)))
             && (end == last
                 || !ngx_guildlog_fold_is_word(fold_next(&end, last))))
         {
@@ -261,7 +257,7 @@ ngx_guildlog_fold_has_word(const ngx_str_t *text, const ngx_str_t *word)
 /* the code point that ends at p, which lies behind start */
 
 static uint32_t
-ngx_guildlog_fold_before(const u_char *p, const u_char *start)
+fold_before(const u_char *p, const u_char *start)
 {
     const u_char  *q;
 
@@ -288,9 +284,8 @@ ngx_guildlog_fold_trim(ngx_str_t *text)
     while (p < last) {
         next = p;
 
-        if (!ngx_guildlog_fold_in(fold_next(&next, last),
-                                  ngx_guildlog_fold_spaces,
-                                  ngx_guildlog_fold_nspaces))
+        if (!fold_in(fold_next(&next, last), ngx_guildlog_fold_spaces,
+                     ngx_guildlog_fold_nspaces))
         {
             start = ngx_min(start, p);
             end = next;

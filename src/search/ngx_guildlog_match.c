@@ -10,76 +10,60 @@
 #define NGX_GUILDLOG_MATCH_EPOCH  1420070400000    /* ms, of the ids */
 
 
-typedef ngx_int_t (*ngx_guildlog_match_field_pt)(
-    ngx_guildlog_match_doc_t *doc, const ngx_str_t *value, ngx_uint_t which);
+typedef ngx_int_t (*match_field_pt)(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
 
 
 typedef struct {
     ngx_str_t                      name;
-    ngx_guildlog_match_field_pt    read;
+    match_field_pt                 read;
     ngx_uint_t                     which;   /* of match_string_e */
-} ngx_guildlog_match_field_t;
+} match_field_t;
 
 
-static ngx_int_t ngx_guildlog_match_member(const u_char **p,
-    const u_char *last, ngx_str_t *key, ngx_str_t *value);
-static ngx_int_t ngx_guildlog_match_value(const u_char **p,
-    const u_char *last, ngx_str_t *value);
-static const u_char *ngx_guildlog_match_quote(const u_char *p,
+static ngx_int_t match_member(const u_char **p, const u_char *last,
+    ngx_str_t *key, ngx_str_t *value);
+static ngx_int_t match_value(const u_char **p, const u_char *last,
+    ngx_str_t *value);
+static const u_char *match_quote(const u_char *p, const u_char *last);
+static ngx_int_t match_nested(const u_char **p, const u_char *last);
+static ngx_int_t match_id(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
+    ngx_uint_t which);
+static ngx_int_t match_type(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t match_named(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t match_string(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t match_messages(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t match_changes(ngx_guildlog_match_doc_t *doc,
+    const ngx_str_t *value, ngx_uint_t which);
+static ngx_int_t match_array(const ngx_str_t *value, ngx_str_t *array);
+static ngx_int_t match_text(const ngx_str_t *value, ngx_str_t *text);
+static ngx_int_t match_digits(const ngx_str_t *value, int64_t *id);
+static u_char *match_fold_messages(u_char *dst, const ngx_str_t *messages);
+static u_char *match_fold_changes(u_char *dst, const ngx_str_t *changes);
+static u_char *match_fold_string(u_char *dst, const ngx_str_t *s);
+static u_char *match_fold_escape(u_char *dst, const u_char **p,
     const u_char *last);
-static ngx_int_t ngx_guildlog_match_nested(const u_char **p,
-    const u_char *last);
-static ngx_int_t ngx_guildlog_match_id(ngx_guildlog_match_doc_t *doc,
-    const ngx_str_t *value, ngx_uint_t which);
-static ngx_int_t ngx_guildlog_match_type(ngx_guildlog_match_doc_t *doc,
-    const ngx_str_t *value, ngx_uint_t which);
-static ngx_int_t ngx_guildlog_match_named(ngx_guildlog_match_doc_t *doc,
-    const ngx_str_t *value, ngx_uint_t which);
-static ngx_int_t ngx_guildlog_match_string(ngx_guildlog_match_doc_t *doc,
-    const ngx_str_t *value, ngx_uint_t which);
-static ngx_int_t ngx_guildlog_match_messages(ngx_guildlog_match_doc_t *doc,
-    const ngx_str_t *value, ngx_uint_t which);
-static ngx_int_t ngx_guildlog_match_changes(ngx_guildlog_match_doc_t *doc,
-    const ngx_str_t *value, ngx_uint_t which);
-static ngx_int_t ngx_guildlog_match_array(const ngx_str_t *value,
-    ngx_str_t *array);
-static ngx_int_t ngx_guildlog_match_text(const ngx_str_t *value,
-    ngx_str_t *text);
-static ngx_int_t ngx_guildlog_match_digits(const ngx_str_t *value,
-    int64_t *id);
-static u_char *ngx_guildlog_match_fold_messages(u_char *dst,
-    const ngx_str_t *messages);
-static u_char *ngx_guildlog_match_fold_changes(u_char *dst,
-    const ngx_str_t *changes);
-static u_char *ngx_guildlog_match_fold_string(u_char *dst,
-    const ngx_str_t *s);
-static u_char *ngx_guildlog_match_fold_escape(u_char *dst, const u_char **p,
-    const u_char *last);
-static ngx_int_t ngx_guildlog_match_half(const u_char *p,
-    const u_char *last);
+static ngx_int_t match_half(const u_char *p, const u_char *last);
 
 
-static const ngx_guildlog_match_field_t  ngx_guildlog_match_fields[] = {
-    { ngx_string("id"), ngx_guildlog_match_id, 0 },
-    { ngx_string("type"), ngx_guildlog_match_type, 0 },
-    { ngx_string("executor"), ngx_guildlog_match_named,
-      NGX_GUILDLOG_MATCH_EXECUTOR_NAME },
-    { ngx_string("target"), ngx_guildlog_match_named,
-      NGX_GUILDLOG_MATCH_TARGET_NAME },
-    { ngx_string("channel"), ngx_guildlog_match_named,
-      NGX_GUILDLOG_MATCH_CHANNEL_NAME },
-    { ngx_string("role"), ngx_guildlog_match_string,
-      NGX_GUILDLOG_MATCH_ROLE },
-    { ngx_string("name"), ngx_guildlog_match_string,
-      NGX_GUILDLOG_MATCH_NAME },
-    { ngx_string("reason"), ngx_guildlog_match_string,
-      NGX_GUILDLOG_MATCH_REASON },
-    { ngx_string("content"), ngx_guildlog_match_string,
-      NGX_GUILDLOG_MATCH_CONTENT },
-    { ngx_string("contentAfter"), ngx_guildlog_match_string,
+static const match_field_t  match_fields[] = {
+    { ngx_string("id"), match_id, 0 },
+    { ngx_string("type"), match_type, 0 },
+    { ngx_string("executor"), match_named, NGX_GUILDLOG_MATCH_EXECUTOR_NAME },
+    { ngx_string("target"), match_named, NGX_GUILDLOG_MATCH_TARGET_NAME },
+    { ngx_string("channel"), match_named, NGX_GUILDLOG_MATCH_CHANNEL_NAME },
+    { ngx_string("role"), match_string, NGX_GUILDLOG_MATCH_ROLE },
+    { ngx_string("name"), match_string, NGX_GUILDLOG_MATCH_NAME },
+    { ngx_string("reason"), match_string, NGX_GUILDLOG_MATCH_REASON },
+    { ngx_string("content"), match_string, NGX_GUILDLOG_MATCH_CONTENT },
+    { ngx_string("contentAfter"), match_string,
       NGX_GUILDLOG_MATCH_CONTENT_AFTER },
-    { ngx_string("messages"), ngx_guildlog_match_messages, 0 },
-    { ngx_string("changes"), ngx_guildlog_match_changes, 0 },
+    { ngx_string("messages"), match_messages, 0 },
+    { ngx_string("changes"), match_changes, 0 },
     { ngx_null_string, NULL, 0 }
 };
 
@@ -236,10 +220,10 @@ ngx_int_t
 ngx_guildlog_match_doc_read(ngx_guildlog_match_doc_t *doc,
     const ngx_str_t *text)
 {
-    ngx_int_t                          rc;
-    ngx_str_t                          key, value;
-    const u_char                      *p, *last;
-    const ngx_guildlog_match_field_t  *field;
+    ngx_int_t             rc;
+    ngx_str_t             key, value;
+    const u_char         *p, *last;
+    const match_field_t  *field;
 
     ngx_memzero(doc, sizeof(ngx_guildlog_match_doc_t));
 
@@ -256,13 +240,13 @@ ngx_guildlog_match_doc_read(ngx_guildlog_match_doc_t *doc,
     }
 
     for ( ;; ) {
-        rc = ngx_guildlog_match_member(&p, last, &key, &value);
+        rc = match_member(&p, last, &key, &value);
 
         if (rc != NGX_OK) {
             break;
         }
 
-        for (field = ngx_guildlog_match_fields; field->name.len; field++) {
+        for (field = match_fields; field->name.len; field++) {
             if (ngx_guildlog_str_eq(&field->name, &key)) {
                 rc = field->read(doc, &value, field->which);
                 break;
@@ -281,8 +265,8 @@ ngx_guildlog_match_doc_read(ngx_guildlog_match_doc_t *doc,
 /* the next member of an object; NGX_DONE: the object ends, or the text does */
 
 static ngx_int_t
-ngx_guildlog_match_member(const u_char **p, const u_char *last,
-    ngx_str_t *key, ngx_str_t *value)
+match_member(const u_char **p, const u_char *last, ngx_str_t *key,
+    ngx_str_t *value)
 {
     *p = ngx_guildlog_json_scan_skip(*p, last);
 
@@ -295,7 +279,7 @@ ngx_guildlog_match_member(const u_char **p, const u_char *last,
     }
 
     if (*p == last || **p != '"'
-        || ngx_guildlog_match_value(p, last, key) != NGX_OK)
+        || match_value(p, last, key) != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -311,15 +295,14 @@ ngx_guildlog_match_member(const u_char **p, const u_char *last,
 
     *p = ngx_guildlog_json_scan_skip(*p + 1, last);
 
-    return ngx_guildlog_match_value(p, last, value);
+    return match_value(p, last, value);
 }
 
 
 /* a value of any type, as it stands in the text */
 
 static ngx_int_t
-ngx_guildlog_match_value(const u_char **p, const u_char *last,
-    ngx_str_t *value)
+match_value(const u_char **p, const u_char *last, ngx_str_t *value)
 {
     value->data = (u_char *) *p;
 
@@ -330,7 +313,7 @@ ngx_guildlog_match_value(const u_char **p, const u_char *last,
     switch (**p) {
 
     case '"':
-        *p = ngx_guildlog_match_quote(*p + 1, last);
+        *p = match_quote(*p + 1, last);
 
         if (*p >= last) {
             return NGX_ERROR;
@@ -341,7 +324,7 @@ ngx_guildlog_match_value(const u_char **p, const u_char *last,
 
     case '{':
     case '[':
-        if (ngx_guildlog_match_nested(p, last) != NGX_OK) {
+        if (match_nested(p, last) != NGX_OK) {
             return NGX_ERROR;
         }
 
@@ -364,7 +347,7 @@ ngx_guildlog_match_value(const u_char **p, const u_char *last,
 /* as scan_quote(), which is for longer strings than most of these are */
 
 static const u_char *
-ngx_guildlog_match_quote(const u_char *p, const u_char *last)
+match_quote(const u_char *p, const u_char *last)
 {
     const u_char  *end;
 
@@ -381,7 +364,7 @@ ngx_guildlog_match_quote(const u_char *p, const u_char *last)
 /* skips an object or an array */
 
 static ngx_int_t
-ngx_guildlog_match_nested(const u_char **p, const u_char *last)
+match_nested(const u_char **p, const u_char *last)
 {
     ngx_uint_t  depth;
 
@@ -392,7 +375,7 @@ ngx_guildlog_match_nested(const u_char **p, const u_char *last)
         switch (**p) {
 
         case '"':
-            *p = ngx_guildlog_match_quote(*p + 1, last);
+            *p = match_quote(*p + 1, last);
 
             if (*p >= last) {
                 return NGX_ERROR;
@@ -419,15 +402,15 @@ ngx_guildlog_match_nested(const u_char **p, const u_char *last)
 
 
 static ngx_int_t
-ngx_guildlog_match_id(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
+match_id(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
     ngx_uint_t which)
 {
-    return ngx_guildlog_match_digits(value, &doc->id);
+    return match_digits(value, &doc->id);
 }
 
 
 static ngx_int_t
-ngx_guildlog_match_type(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
+match_type(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
     ngx_uint_t which)
 {
     doc->type = ngx_atoi(value->data, value->len);
@@ -437,8 +420,8 @@ ngx_guildlog_match_type(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
 
 
 static ngx_int_t
-ngx_guildlog_match_named(ngx_guildlog_match_doc_t *doc,
-    const ngx_str_t *value, ngx_uint_t which)
+match_named(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
+    ngx_uint_t which)
 {
     int64_t       *id;
     ngx_int_t      rc;
@@ -461,17 +444,17 @@ ngx_guildlog_match_named(ngx_guildlog_match_doc_t *doc,
     last = value->data + value->len;
 
     for ( ;; ) {
-        rc = ngx_guildlog_match_member(&p, last, &key, &one);
+        rc = match_member(&p, last, &key, &one);
 
         if (rc != NGX_OK) {
             return rc == NGX_DONE ? NGX_OK : NGX_ERROR;
         }
 
         if (key.len == 2 && ngx_memcmp(key.data, "id", 2) == 0) {
-            rc = ngx_guildlog_match_digits(&one, id);
+            rc = match_digits(&one, id);
 
         } else if (key.len == 4 && ngx_memcmp(key.data, "name", 4) == 0) {
-            rc = ngx_guildlog_match_text(&one, &doc->strings[which]);
+            rc = match_text(&one, &doc->strings[which]);
         }
 
         if (rc != NGX_OK) {
@@ -482,33 +465,33 @@ ngx_guildlog_match_named(ngx_guildlog_match_doc_t *doc,
 
 
 static ngx_int_t
-ngx_guildlog_match_string(ngx_guildlog_match_doc_t *doc,
-    const ngx_str_t *value, ngx_uint_t which)
+match_string(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
+    ngx_uint_t which)
 {
-    return ngx_guildlog_match_text(value, &doc->strings[which]);
+    return match_text(value, &doc->strings[which]);
 }
 
 
 static ngx_int_t
-ngx_guildlog_match_messages(ngx_guildlog_match_doc_t *doc,
-    const ngx_str_t *value, ngx_uint_t which)
+match_messages(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
+    ngx_uint_t which)
 {
-    return ngx_guildlog_match_array(value, &doc->messages);
+    return match_array(value, &doc->messages);
 }
 
 
 static ngx_int_t
-ngx_guildlog_match_changes(ngx_guildlog_match_doc_t *doc,
-    const ngx_str_t *value, ngx_uint_t which)
+match_changes(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
+    ngx_uint_t which)
 {
-    return ngx_guildlog_match_array(value, &doc->changes);
+    return match_array(value, &doc->changes);
 }
 
 
 /* a null leaves array as it is */
 
 static ngx_int_t
-ngx_guildlog_match_array(const ngx_str_t *value, ngx_str_t *array)
+match_array(const ngx_str_t *value, ngx_str_t *array)
 {
     if (*value->data == '[') {
         *array = *value;
@@ -522,7 +505,7 @@ ngx_guildlog_match_array(const ngx_str_t *value, ngx_str_t *array)
 /* the bytes between the quotes; a null leaves text as it is */
 
 static ngx_int_t
-ngx_guildlog_match_text(const ngx_str_t *value, ngx_str_t *text)
+match_text(const ngx_str_t *value, ngx_str_t *text)
 {
     if (*value->data == '"') {
         text->data = value->data + 1;
@@ -535,13 +518,13 @@ ngx_guildlog_match_text(const ngx_str_t *value, ngx_str_t *text)
 
 
 static ngx_int_t
-ngx_guildlog_match_digits(const ngx_str_t *value, int64_t *id)
+match_digits(const ngx_str_t *value, int64_t *id)
 {
     ngx_str_t  text;
 
     ngx_str_null(&text);
 
-    if (ngx_guildlog_match_text(value, &text) != NGX_OK || text.len == 0) {
+    if (match_text(value, &text) != NGX_OK || text.len == 0) {
         return NGX_ERROR;
     }
 
@@ -591,7 +574,7 @@ ngx_guildlog_match_doc_fold(ngx_guildlog_match_doc_t *doc, u_char *buf)
     for (i = 0; i < NGX_GUILDLOG_MATCH_STRINGS; i++) {
 
         if (i == NGX_GUILDLOG_MATCH_PARTS) {
-            p = ngx_guildlog_match_fold_changes(p, &doc->changes);
+            p = match_fold_changes(p, &doc->changes);
             if (p == NULL) {
                 return NULL;
             }
@@ -606,7 +589,7 @@ ngx_guildlog_match_doc_fold(ngx_guildlog_match_doc_t *doc, u_char *buf)
 
         start = p;
 
-        p = ngx_guildlog_match_fold_string(p, &doc->strings[i]);
+        p = match_fold_string(p, &doc->strings[i]);
         if (p == NULL) {
             return NULL;
         }
@@ -619,7 +602,7 @@ ngx_guildlog_match_doc_fold(ngx_guildlog_match_doc_t *doc, u_char *buf)
         *p++ = '\0';
     }
 
-    p = ngx_guildlog_match_fold_messages(p, &doc->messages);
+    p = match_fold_messages(p, &doc->messages);
 
     if (p) {
         doc->texts.len = p - doc->texts.data;
@@ -630,7 +613,7 @@ ngx_guildlog_match_doc_fold(ngx_guildlog_match_doc_t *doc, u_char *buf)
 
 
 static u_char *
-ngx_guildlog_match_fold_messages(u_char *dst, const ngx_str_t *messages)
+match_fold_messages(u_char *dst, const ngx_str_t *messages)
 {
     ngx_int_t      rc;
     ngx_str_t      key, value, text;
@@ -653,7 +636,7 @@ ngx_guildlog_match_fold_messages(u_char *dst, const ngx_str_t *messages)
         p++;
 
         for ( ;; ) {
-            rc = ngx_guildlog_match_member(&p, last, &key, &value);
+            rc = match_member(&p, last, &key, &value);
 
             if (rc != NGX_OK) {
                 break;
@@ -665,12 +648,12 @@ ngx_guildlog_match_fold_messages(u_char *dst, const ngx_str_t *messages)
 
             ngx_str_null(&text);
 
-            if (ngx_guildlog_match_text(&value, &text) != NGX_OK) {
+            if (match_text(&value, &text) != NGX_OK) {
                 return NULL;
             }
 
             if (text.data) {
-                dst = ngx_guildlog_match_fold_string(dst, &text);
+                dst = match_fold_string(dst, &text);
                 if (dst == NULL) {
                     return NULL;
                 }
@@ -691,7 +674,7 @@ ngx_guildlog_match_fold_messages(u_char *dst, const ngx_str_t *messages)
 /* what was there before and after, and the names of that: no keys, no ids */
 
 static u_char *
-ngx_guildlog_match_fold_changes(u_char *dst, const ngx_str_t *changes)
+match_fold_changes(u_char *dst, const ngx_str_t *changes)
 {
     ngx_str_t      s;
     ngx_uint_t     told;
@@ -712,7 +695,7 @@ ngx_guildlog_match_fold_changes(u_char *dst, const ngx_str_t *changes)
         }
 
         s.data = (u_char *) p + 1;
-        p = ngx_guildlog_match_quote(p + 1, last);
+        p = match_quote(p + 1, last);
 
         if (p >= last) {
             return NULL;
@@ -728,7 +711,7 @@ ngx_guildlog_match_fold_changes(u_char *dst, const ngx_str_t *changes)
         }
 
         if (told) {
-            dst = ngx_guildlog_match_fold_string(dst, &s);
+            dst = match_fold_string(dst, &s);
             if (dst == NULL) {
                 return NULL;
             }
@@ -746,7 +729,7 @@ ngx_guildlog_match_fold_changes(u_char *dst, const ngx_str_t *changes)
 /* NULL: a \ begins no escape of JSON */
 
 static u_char *
-ngx_guildlog_match_fold_string(u_char *dst, const ngx_str_t *s)
+match_fold_string(u_char *dst, const ngx_str_t *s)
 {
     const u_char  *p, *slash, *last;
 
@@ -763,7 +746,7 @@ ngx_guildlog_match_fold_string(u_char *dst, const ngx_str_t *s)
         dst = ngx_guildlog_fold(dst, p, slash - p);
         p = slash + 1;
 
-        dst = ngx_guildlog_match_fold_escape(dst, &p, last);
+        dst = match_fold_escape(dst, &p, last);
         if (dst == NULL) {
             return NULL;
         }
@@ -772,8 +755,7 @@ ngx_guildlog_match_fold_string(u_char *dst, const ngx_str_t *s)
 
 
 static u_char *
-ngx_guildlog_match_fold_escape(u_char *dst, const u_char **p,
-    const u_char *last)
+match_fold_escape(u_char *dst, const u_char **p, const u_char *last)
 {
     char       *found;
     ngx_int_t   c, low;
@@ -798,7 +780,7 @@ ngx_guildlog_match_fold_escape(u_char *dst, const u_char **p,
         return dst;
     }
 
-    c = ngx_guildlog_match_half(*p, last);
+    c = match_half(*p, last);
 
     if (c <= 0) {
         return NULL;
@@ -813,7 +795,7 @@ ngx_guildlog_match_fold_escape(u_char *dst, const u_char **p,
             return NULL;
         }
 
-        low = ngx_guildlog_match_half(*p + 2, last);
+        low = match_half(*p + 2, last);
 
         if (low < 0xdc00 || low >= 0xe000) {
             return NULL;
@@ -830,7 +812,7 @@ ngx_guildlog_match_fold_escape(u_char *dst, const u_char **p,
 /* the four hexadecimal digits behind \u; NGX_ERROR: they are no digits */
 
 static ngx_int_t
-ngx_guildlog_match_half(const u_char *p, const u_char *last)
+match_half(const u_char *p, const u_char *last)
 {
     return last - p < 4 ? NGX_ERROR : ngx_hextoi((u_char *) p, 4);
 }
