@@ -1,6 +1,7 @@
 
 /*
- * Values by keys of bytes, in a process's own memory.
+ * Values by keys of bytes, in a process's own memory, and finished pages as
+ * such values.
  */
 
 #include "base/ngx_guildlog_cache.h"
@@ -8,8 +9,17 @@
 
 #define CACHE_HASHED  32    /* bytes of a key, the last ones */
 
+/*
+ * Seconds.  A database that was restored from a backup, or a standby that had
+ * not received everything, may give another page the same state.  The limit
+ * bounds how long the old page is then sent.
+ */
 
-#define cache_entry(value)  ((ngx_guildlog_cache_entry_t *) (value) - 1)
+#define SHELF_AGE  60
+
+/* hashes of keys that were asked for, at most */
+
+#define SHELF_ASKED  4096
 
 
 struct ngx_guildlog_cache_s {
@@ -22,24 +32,13 @@ struct ngx_guildlog_cache_s {
 };
 
 
-/*
- * Seconds.  A database that was restored from a backup, or a standby that had
- * not received everything, may give another page the same state.  The limit
- * bounds how long the old page is then sent.
- */
-
-#define SHELF_AGE  60
-
-
-/* hashes of keys that were asked for, at most */
-
-#define SHELF_ASKED  4096
-
-
 struct ngx_guildlog_shelf_s {
     ngx_guildlog_cache_t          *cache;
     uint32_t                       asked[SHELF_ASKED];
 };
+
+
+#define cache_entry(value)  ((ngx_guildlog_cache_entry_t *) (value) - 1)
 
 
 static ngx_guildlog_cache_entry_t *cache_lookup(ngx_guildlog_cache_t *cache,

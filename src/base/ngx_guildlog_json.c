@@ -1,6 +1,6 @@
 
 /*
- * JSON out: a writer into one buffer; the bytes of a string of a tree.
+ * JSON out: a writer into one buffer.  JSON in: what may be read, and how.
  */
 
 #include "base/ngx_guildlog_json.h"
@@ -8,6 +8,9 @@
 
 
 #define JSON_PARSE_ERROR  1280
+
+#define JSON_READ_DIGITS  18      /* always within 64 bits */
+#define JSON_READ_TEXT    16384   /* a string with escapes */
 
 
 /* where a walk over the text stands, one frame for each open bracket */
@@ -24,10 +27,6 @@ typedef struct {
     ngx_uint_t                     depth;
     json_parse_frame_t             frames[NGX_GUILDLOG_JSON_DEPTH];
 } json_parse_walk_t;
-
-
-#define JSON_READ_DIGITS  18      /* always within 64 bits */
-#define JSON_READ_TEXT    16384   /* a string with escapes */
 
 
 typedef struct {

@@ -21,22 +21,6 @@
 /* of the platform: SUPPRESS_NOTIFICATIONS */
 #define MESSAGE_QUIET    4096
 
-
-typedef struct {
-    ngx_pool_t                      *pool;
-    ngx_guildlog_json_t              json;
-    ngx_guildlog_message_text_t      work;     /* of one embed after another */
-    ngx_guildlog_message_text_t      content;
-    ngx_guildlog_message_item_t      first;
-    ngx_uint_t                       packed;
-    ngx_uint_t                       left;     /* units, for embeds */
-    ngx_guildlog_message_buttons_t   buttons;
-    ngx_uint_t                       nfiles;
-    size_t                           file_bytes;
-    ngx_guildlog_message_file_t      files[MESSAGE_ENTRIES];
-} message_t;
-
-
 #define MESSAGE_FILE_TYPE                                                     \
     "multipart/form-data; boundary=guildlog-%V"
 
@@ -55,6 +39,21 @@ typedef struct {
 
 /* of a message in the file: its time, its ids, what parts it from the next */
 #define MESSAGE_FILE_ROW   128
+
+
+typedef struct {
+    ngx_pool_t                      *pool;
+    ngx_guildlog_json_t              json;
+    ngx_guildlog_message_text_t      work;     /* of one embed after another */
+    ngx_guildlog_message_text_t      content;
+    ngx_guildlog_message_item_t      first;
+    ngx_uint_t                       packed;
+    ngx_uint_t                       left;     /* units, for embeds */
+    ngx_guildlog_message_buttons_t   buttons;
+    ngx_uint_t                       nfiles;
+    size_t                           file_bytes;
+    ngx_guildlog_message_file_t      files[MESSAGE_ENTRIES];
+} message_t;
 
 
 static ngx_int_t message_start(message_t *message, ngx_pool_t *pool);

@@ -1,6 +1,6 @@
 
 /*
- * What was said, and the entry as one text.
+ * What was said; the entry as one text, and as an embed; the buttons below.
  */
 
 #include "platform/ngx_guildlog_message_parts.h"
@@ -20,22 +20,10 @@
 #define MESSAGE_BODY_DOT          " \xc2\xb7 "
 #define MESSAGE_BODY_ARROW        " \xe2\x86\x92 "
 
-
 /* limits of the platform, in UTF-16 units */
 
 #define MESSAGE_EMBED_TITLE        256
 #define MESSAGE_EMBED_DESCRIPTION  4096
-
-
-typedef struct {
-    ngx_str_t                      title;
-    ngx_str_t                      description;
-    ngx_str_t                      footer;
-    ngx_str_t                      page;     /* its entry in the viewer */
-    ngx_str_t                      values[NGX_GUILDLOG_MESSAGE_PARTS];
-    ngx_uint_t                     units;
-} message_embed_t;
-
 
 #define MESSAGE_BUTTON_LABEL    80   /* UTF-16 units, by the platform */
 #define MESSAGE_BUTTON_IN_A_ROW 5
@@ -48,6 +36,16 @@ typedef struct {
 #define MESSAGE_BUTTON_ROW      1
 #define MESSAGE_BUTTON_LINK     2
 #define MESSAGE_BUTTON_STYLE    5
+
+
+typedef struct {
+    ngx_str_t                      title;
+    ngx_str_t                      description;
+    ngx_str_t                      footer;
+    ngx_str_t                      page;     /* its entry in the viewer */
+    ngx_str_t                      values[NGX_GUILDLOG_MESSAGE_PARTS];
+    ngx_uint_t                     units;
+} message_embed_t;
 
 
 typedef struct {

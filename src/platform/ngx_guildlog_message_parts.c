@@ -15,14 +15,6 @@
 #define MESSAGE_PARTS_FILE_NAME  60
 #define MESSAGE_PARTS_NAME       60   /* in the compact formats */
 
-
-#define part(label, write, key, embed, plain, aside, place)                   \
-    { NGX_GUILDLOG_LABEL_##label, write, key, embed, plain, aside,            \
-      NGX_GUILDLOG_PLACE_##place }
-
-
-/* lengths in UTF-16 units */
-
 #define MESSAGE_SENTENCE_NAME     100
 #define MESSAGE_SENTENCE_CHANGED  300  /* of a text before, or after */
 #define MESSAGE_SENTENCE_LINE     160  /* what a line needs at least */
@@ -40,6 +32,11 @@ typedef struct {
 
 typedef void (*message_sentence_pt)(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
+
+
+#define part(label, write, key, embed, plain, aside, place)                   \
+    { NGX_GUILDLOG_LABEL_##label, write, key, embed, plain, aside,            \
+      NGX_GUILDLOG_PLACE_##place }
 
 
 /* how the field of a place is written */

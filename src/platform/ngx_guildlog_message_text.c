@@ -15,6 +15,12 @@
 #define MESSAGE_TEXT_FENCE   3       /* backticks around lines of code */
 #define MESSAGE_TEXT_BREAKS  4       /* in a row: three empty lines */
 
+/* of an id, an emoji's name, and a time, as the platform has them */
+
+#define MESSAGE_MARKUP_ID     17, 20
+#define MESSAGE_MARKUP_EMOJI  2, 32
+#define MESSAGE_MARKUP_TIME   1, 13
+
 
 typedef enum {
     NGX_GUILDLOG_MESSAGE_VISIBLE = 0,
@@ -48,13 +54,6 @@ typedef struct {
     const u_char                  *plain;    /* backticks before it are text */
     unsigned                       line:1;   /* nothing is in this line yet */
 } message_text_run_t;
-
-
-/* of an id, an emoji's name, and a time, as the platform has them */
-
-#define MESSAGE_MARKUP_ID     17, 20
-#define MESSAGE_MARKUP_EMOJI  2, 32
-#define MESSAGE_MARKUP_TIME   1, 13
 
 
 typedef struct {

@@ -46,7 +46,8 @@ typedef struct {
     uint32_t                       len;
     uint32_t                       kind;
     uint32_t                       hash;   /* of a term */
-    uint32_t                       next;   /* the least entry it may get next */
+    uint32_t                       next;   /* the last entry that has it, + 1:
+                                              gaps count from there */
     uint32_t                       size;   /* of its postings */
     uint32_t                       pos;    /* the entry that got it last, + 1;
                                               then where in the body its

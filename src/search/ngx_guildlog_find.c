@@ -7,8 +7,9 @@
 #include "search/ngx_guildlog_find_part.h"
 
 
-#define FIND_WORK  200000    /* a call of wants() */
-#define FIND_STEP  300       /* the work of a segment, at least */
+#define FIND_WORK          200000  /* a call of wants() */
+#define FIND_STEP          300     /* the work of a segment, at least */
+#define FIND_TERMS_RECORD  6       /* of one */
 
 /* a stage begins when what was wanted before it was read */
 
@@ -21,9 +22,6 @@ struct ngx_guildlog_find_stage_s {
                                          ngx_guildlog_find_segment_t *segment);
     ngx_uint_t                     waits;
 };
-
-
-#define FIND_TERMS_RECORD  6    /* the work of one */
 
 
 static ngx_int_t find_terms_of(ngx_guildlog_find_t *find);

@@ -11,9 +11,8 @@
 #define FIND_STRINGS_HIT   24      /* the work of one */
 #define FIND_STRINGS_NEXT  3       /* of one that is passed over */
 
-
-#define FIND_IDS_NEAR  73    /* ids: so near, two slices become one */
-#define FIND_IDS_WORK  60    /* of one id */
+#define FIND_IDS_NEAR      73      /* ids: so near, two slices become one */
+#define FIND_IDS_WORK      60      /* of one id */
 
 
 static ngx_int_t find_strings_came(ngx_guildlog_find_t *find,
