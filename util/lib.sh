@@ -179,7 +179,7 @@ node_packages() {
     mkdir -p "$dir"
     cp "$top/$1"/package{,-lock}.json "$dir"
     step "Installing the packages of $1" npm --prefix "$dir" \
-        ci --ignore-scripts --no-audit --no-fund
+        --cache "$build/npm" ci --ignore-scripts --no-audit --no-fund
     cp "$lock" "$dir/installed"
 }
 

@@ -33,6 +33,10 @@ for (split /\n/, qx{"$top/util/run" --env}) {
 $ENV{GUILDLOG_VIEWER_PACKAGES} = $packages;
 $ENV{GUILDLOG_VIEWER_SHOTS}    = "$packages/shots";
 
+# or the browser would write to those of who runs this
+$ENV{HOME} = $dir;
+delete @ENV{grep { /^XDG_/ } keys %ENV};
+
 $| = 1;
 open my $tap, '-|', 'node', "$top/t/viewer/main.js" or die "node: $!";
 print while <$tap>;
