@@ -51,6 +51,26 @@ typedef void (*ngx_guildlog_client_handler_pt)(void *data,
     ngx_guildlog_client_response_t *response);
 
 
+struct ngx_guildlog_client_s {
+    ngx_pool_t                    *pool;
+    ngx_log_t                     *log;          /* the cycle's */
+    const ngx_guildlog_client_url_t  *url;
+    ngx_resolver_t                *resolver;     /* NULL: none */
+    ngx_msec_t                     resolver_timeout;
+
+    ngx_queue_t                    exchanges;
+    ngx_queue_t                    idle;         /* the last used first */
+    ngx_uint_t                     nidle;
+    ngx_uint_t                     keepalive;
+
+    ngx_sockaddr_t                 reached;      /* the last address that
+                                                    answered */
+    socklen_t                      reached_len;
+
+    unsigned                       failing:1;    /* and that is logged */
+};
+
+
 /*
  * Each process has its own.  resolver: NULL if none is configured.
  * keepalive: how many idle connections to keep.  NULL: out of memory.

@@ -285,8 +285,8 @@ wake(ngx_event_t *ev)
 static void
 loop_for(ngx_msec_t ms)
 {
-    static ngx_event_t                     ev;
-    static ngx_guildlog_client_exchange_t  ident;
+    static ngx_event_t  ev;
+    static struct { NGX_GUILDLOG_EVENT_IDENT; }  ident;
 
     ev.data = &ident;
     ev.log = cycle->log;

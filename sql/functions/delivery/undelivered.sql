@@ -177,7 +177,7 @@ end $$;
 
 create or replace function undelivered_next(behind bigint)
 returns bigint language plpgsql stable set enable_seqscan = off
-set enable_bitmapscan = off as $$
+set enable_bitmapscan = off set enable_sort = off as $$
 begin
     return least(
         (select r.guild_id
