@@ -260,6 +260,15 @@ void ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_conn_read_pending(ngx_guildlog_db_conn_t *conn);
 
 
+/* db_query.c */
+
+ngx_guildlog_db_query_t *ngx_guildlog_db_query_create(
+    ngx_guildlog_db_pool_t *pool, const ngx_guildlog_stmt_t *stmt,
+    const ngx_str_t *args);
+ngx_int_t ngx_guildlog_db_query_answered(ngx_guildlog_db_query_t *query);
+void ngx_guildlog_db_query_free(ngx_guildlog_db_query_t *query);
+
+
 /* takes the query; an error ends the connection */
 void ngx_guildlog_db_pipeline_send(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query);

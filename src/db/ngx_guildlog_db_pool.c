@@ -24,10 +24,6 @@ static void db_pool_run(ngx_event_t *ev);
 static void db_pool_free_ended(ngx_guildlog_db_pool_t *pool);
 static void db_pool_deliver(ngx_guildlog_db_pool_t *pool);
 static void db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result);
-static ngx_guildlog_db_query_t *db_query_create(ngx_guildlog_db_pool_t *pool,
-    const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args);
-static ngx_int_t db_query_answered( ngx_guildlog_db_query_t *query);
-static void db_query_free(ngx_guildlog_db_query_t *query);
 static void db_queue_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first);
 static ngx_uint_t db_queue_leave(ngx_guildlog_db_query_t *query);
 static void db_queue_remove(ngx_guildlog_db_query_t *query);
@@ -48,7 +44,7 @@ static ngx_int_t db_share_join(ngx_guildlog_db_group_t *group,
 static ngx_rbtree_key_t db_share_key(ngx_guildlog_db_query_t *query);
 static void db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n);
 static ngx_uint_t db_share_full(ngx_guildlog_db_query_t *query);
-static ngx_uint_t db_share_line_full( ngx_guildlog_db_query_t *query);
+static ngx_uint_t db_share_line_full(ngx_guildlog_db_query_t *query);
 
 
 ngx_guildlog_db_pool_t *
@@ -112,7 +108,7 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
         return NULL;
     }
 
-    query = db_query_create(pool, stmt, args);
+    query = ngx_guildlog_db_query_create(pool, stmt, args);
     if (query == NULL) {
         return NULL;
     }
@@ -123,7 +119,7 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     group = ngx_guildlog_db_group_of(query);
 
     if (db_share_join(group, query) != NGX_OK) {
-        db_query_free(query);
+        ngx_guildlog_db_query_free(query);
         return NULL;
     }
 
@@ -254,7 +250,7 @@ ngx_guildlog_db_pool_result(ngx_guildlog_db_conn_t *conn,
 
     query->result.time_us = now_us - query->start_us;
 
-    if (db_query_answered(query) == NGX_AGAIN) {
+    if (ngx_guildlog_db_query_answered(query) == NGX_AGAIN) {
         db_queue_again(query);
         return;
     }
@@ -388,7 +384,7 @@ db_pool_deliver(ngx_guildlog_db_pool_t *pool)
                 query->handler(query->data, &query->result);
             }
 
-            db_query_free(query);
+            ngx_guildlog_db_query_free(query);
         }
 
     } while (pool->closed && !ngx_queue_empty(&pool->finished));
@@ -425,7 +421,7 @@ ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
     query->handler = NULL;
 
     if (db_queue_leave(query)) {
-        db_query_free(query);
+        ngx_guildlog_db_query_free(query);
         return;
     }
 
@@ -518,166 +514,6 @@ ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
     if (!pool->delivering) {
         db_pool_deliver(pool);
     }
-}
-
-
-/*
- * One allocation: the query, its values, their bytes but those of a RAW one.
- * It has no share.  An argument with a NUL byte: its outcome is REFUSED.
- */
-
-static ngx_guildlog_db_query_t *
-db_query_create(ngx_guildlog_db_pool_t *pool, const ngx_guildlog_stmt_t *stmt,
-    const ngx_str_t *args)
-{
-    size_t                    size;
-    u_char                   *p;
-    ngx_uint_t                i, n;
-    ngx_guildlog_db_query_t  *query;
-
-    size = 0;
-    n = stmt->nargs - ((stmt->flags & NGX_GUILDLOG_STMT_RAW) != 0);
-
-    for (i = 0; i < n; i++) {
-        size += args[i].len + 1;
-    }
-
-    query = ngx_alloc(sizeof(ngx_guildlog_db_query_t)
-                      + stmt->nargs * sizeof(char *) + size, pool->log);
-    if (query == NULL) {
-        return NULL;
-    }
-
-    ngx_memzero(query, sizeof(ngx_guildlog_db_query_t)
-                       + stmt->nargs * sizeof(char *));
-
-    query->fd = (ngx_socket_t) -1;
-    query->pool = pool;
-    query->stmt = stmt;
-    query->size = size;
-    query->values = (const char **) (query + 1);
-
-    query->timer.data = query;
-    query->timer.log = pool->log;
-
-    p = (u_char *) (query->values + stmt->nargs);
-
-    if (n < stmt->nargs) {
-        query->values[n] = (const char *) args[n].data;
-        query->raw = args[n].len;
-        query->size += query->raw;
-    }
-
-    for (i = 0; i < n; i++) {
-
-        if (args[i].data == NULL) {
-            continue;
-        }
-
-        if (memchr(args[i].data, '\0', args[i].len)) {
-            query->result.outcome = NGX_GUILDLOG_DB_REFUSED;
-            ngx_memcpy(query->result.sqlstate, "22021", 6);
-            ngx_str_set(&query->result.message, "a NUL byte in an argument");
-            break;
-        }
-
-        query->values[i] = (const char *) p;
-        p = ngx_cpymem(p, args[i].data, args[i].len);
-        *p++ = '\0';
-    }
-
-    return query;
-}
-
-
-/*
- * The database answered.  NGX_OK: result.outcome says how it ended.
- * NGX_AGAIN: it had no effect and has to be sent once more.
- */
-
-static ngx_int_t
-db_query_answered(ngx_guildlog_db_query_t *query)
-{
-    char                              *text;
-    PGresult                          *res;
-    ngx_guildlog_db_result_t          *result;
-    const ngx_guildlog_db_sqlstate_t  *sqlstate;
-
-    result = &query->result;
-    res = result->res;
-
-    if (PQresultStatus(res) != PGRES_FATAL_ERROR) {
-        result->outcome = NGX_GUILDLOG_DB_ROWS;
-        result->rows = PQntuples(res);
-        result->columns = PQnfields(res);
-        return NGX_OK;
-    }
-
-    text = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-    ngx_cpystrn((u_char *) result->sqlstate, (u_char *) text,
-                sizeof(result->sqlstate));
-
-    sqlstate = ngx_guildlog_db_result_sqlstate(result->sqlstate);
-    result->fault = sqlstate->fault;
-
-    if (query->stale) {
-        query->stale = 0;
-        query->fresh = 1;
-        return NGX_AGAIN;
-    }
-
-    if (!query->retried && sqlstate->again == NGX_GUILDLOG_DB_RACE) {
-        query->retried = 1;
-        return NGX_AGAIN;
-    }
-
-    text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
-
-    /* only the schema's own messages, class GL, are one line for sure */
-
-    if (text && result->fault != NGX_GUILDLOG_DB_FAULT_SAID) {
-        ngx_guildlog_db_result_line((u_char *) text, ngx_strlen(text) + 1,
-                                    text);
-    }
-
-    if (text) {
-        result->message.data = (u_char *) text;
-        result->message.len = ngx_strlen(text);
-    }
-
-    /* 57014: cancelled, by the server's clock or by us */
-
-    if (query->cancelled) {
-        result->outcome = NGX_GUILDLOG_DB_ROWS;
-
-    } else if (ngx_strcmp(result->sqlstate, "57014") == 0) {
-        result->outcome = NGX_GUILDLOG_DB_TIMEOUT;
-
-    } else {
-        result->outcome = NGX_GUILDLOG_DB_REFUSED;
-    }
-
-    return NGX_OK;
-}
-
-
-static void
-db_query_free(ngx_guildlog_db_query_t *query)
-{
-    ngx_guildlog_db_share_t  *share;
-
-    share = query->share;
-
-    if (!query->kept) {
-        PQclear(query->result.res);
-    }
-
-    if (share && --share->refs == 0) {
-        ngx_rbtree_delete(&share->group->shares, &share->node);
-        ngx_free(share);
-    }
-
-    ngx_free(query);
 }
 
 
