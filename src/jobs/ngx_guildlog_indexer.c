@@ -129,7 +129,7 @@ static ngx_int_t indexer_job_build(ngx_guildlog_indexer_job_t *job);
 static ngx_str_t indexer_job_value(ngx_guildlog_indexer_job_t *job,
     indexer_job_doc_e column);
 static ngx_int_t indexer_job_add(ngx_guildlog_indexer_job_t *job);
-static ngx_int_t indexer_job_write( ngx_guildlog_indexer_job_t *job);
+static ngx_int_t indexer_job_write(ngx_guildlog_indexer_job_t *job);
 static ngx_int_t indexer_job_part(ngx_guildlog_indexer_job_t *job,
     const ngx_str_t *made);
 static void indexer_job_end(ngx_guildlog_indexer_job_t *job);
