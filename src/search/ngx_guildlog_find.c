@@ -885,7 +885,7 @@ find_terms_record(ngx_guildlog_find_t *find,
         return NGX_DONE;
     }
 
-    if (rc == NGX_ERROR) {
+    if (rc != NGX_OK) {
         return ngx_guildlog_find_part_bad(find, part->segment);
     }
 
