@@ -32,7 +32,7 @@ sub client {
             ssl_client_certificate cert;
             ssl_verify_client on;
             location / {
-                guildlog_operator;
+                guildlog_operator open;
             }
         }
 HTTP
