@@ -1,7 +1,7 @@
 
 /*
  * The life of a request at a plane of ours, top-down: admit, match, permit,
- * bind, read the body, submit; call.c and the endpoint do the rest.
+ * bind, read the body, submit; then the endpoint takes the results.
  */
 
 #include "http/ngx_http_guildlog_access.h"

@@ -1,10 +1,9 @@
 
 /*
  * The live tail.  Listeners (stream.c) join the feed of their database, which
- * hears what has arrived (stream_feed.c).  Of the listeners of a topic who are
- * behind some are chosen (stream_fetch.c).  What they lack is read, and judged
- * for each listener who lacks any of it (stream_serve.c).  Each of these files
- * calls only those below it here.
+ * hears what has arrived.  Of the listeners of a topic who are behind some are
+ * chosen.  What they lack is read, and judged for each listener who lacks any
+ * of it.  All of these are in stream_feed.c.
  */
 
 #ifndef _NGX_HTTP_GUILDLOG_STREAM_H_INCLUDED_

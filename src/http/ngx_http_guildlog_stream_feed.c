@@ -2,7 +2,7 @@
 /*
  * What the listeners of a worker ask the database together: at which of these
  * servers has something arrived?  And every few seconds: which of these tokens
- * are no longer valid?
+ * are no longer valid?  Behind that: what arrived, who is served next, and how.
  */
 
 #include "http/ngx_http_guildlog_response.h"

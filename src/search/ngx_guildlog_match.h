@@ -1,6 +1,6 @@
 
 /*
- * Does an entry match a query?  Its stored document decides (match_doc.c).
+ * Does an entry match a query?  Its stored document decides.
  * t/search/words.sql says once more what a search means.  Pure.
  */
 
