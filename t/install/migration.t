@@ -207,7 +207,10 @@ if (!$installer) {
         my $queued = 0;
         wait_for {
             $queued += $g->sql("select count(*) from pg_locks
-                where locktype = 'relation' and not granted");
+                where locktype = 'relation' and not granted and mode in (
+                      'AccessShareLock', 'RowShareLock', 'RowExclusiveLock')
+                  and database = (select oid from pg_database
+                                   where datname = current_database())");
             -s $said;
         } 60, 'it says that it waits';
         some_work();
