@@ -84,8 +84,9 @@ struct ngx_guildlog_db_query_s {
 
     unsigned                       prepares:1;   /* brings its own Prepare */
     unsigned                       fresh:1;      /* has to bring it */
-    unsigned                       stale:1;      /* the prepared form is */
+    unsigned                       again:1;      /* is to be sent once more */
     unsigned                       retried:1;
+    unsigned                       renewed:1;    /* ... on a new connection */
     unsigned                       late:1;       /* missed its deadline */
     unsigned                       behind:1;     /* SERIAL: waits for one in
                                                     flight */
@@ -327,9 +328,10 @@ void ngx_guildlog_db_group_busy(ngx_guildlog_db_group_t *group, ngx_int_t n);
 
 /* db_result.c: what an SQLSTATE means; again: what may be done about it */
 
-#define NGX_GUILDLOG_DB_RACE    1    /* had no effect: is to be run again */
-#define NGX_GUILDLOG_DB_STALE   2    /* is to be prepared again, if it was */
-#define NGX_GUILDLOG_DB_RETIRE  3    /* the same name may lead elsewhere now */
+#define NGX_GUILDLOG_DB_RACE      1  /* had no effect: is to be run again */
+#define NGX_GUILDLOG_DB_REPLACED  2  /* ... and then on a new connection */
+#define NGX_GUILDLOG_DB_STALE     3  /* is to be prepared again, if it was */
+#define NGX_GUILDLOG_DB_RETIRE    4  /* the same name may lead elsewhere now */
 
 typedef struct {
     const char                    *begins;

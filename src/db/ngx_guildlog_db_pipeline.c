@@ -31,6 +31,8 @@ static ngx_int_t db_pipeline_synced(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
 static ngx_int_t db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query, PGresult *res);
+static ngx_uint_t db_pipeline_again(ngx_guildlog_db_conn_t *conn,
+    ngx_guildlog_db_query_t *query, ngx_uint_t again);
 static ngx_int_t db_pipeline_desynced(ngx_guildlog_db_conn_t *conn,
     PGresult *res);
 
@@ -388,8 +390,6 @@ static ngx_int_t
 db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
     ngx_guildlog_db_query_t *query, PGresult *res)
 {
-    uint32_t    *generation;
-    ngx_uint_t   again;
     const char  *sqlstate, *severity;
 
     sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
@@ -405,27 +405,72 @@ db_pipeline_refused(ngx_guildlog_db_conn_t *conn,
 
     query->result.res = res;
 
-    again = ngx_guildlog_db_result_sqlstate(sqlstate)->again;
+    query->again = db_pipeline_again(conn, query,
+                       ngx_guildlog_db_result_sqlstate(sqlstate)->again);
 
-    if (again == NGX_GUILDLOG_DB_RETIRE
-        && ngx_current_msec - conn->ready_at > DB_PIPELINE_RENEW)
-    {
+    return NGX_OK;
+}
+
+
+/*
+ * Is it to be sent once more, by what its error says?  While functions are
+ * replaced a connection learns of them bit by bit, and may do so in the middle
+ * of each attempt; a new one has nothing to learn.
+ */
+
+static ngx_uint_t
+db_pipeline_again(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query,
+    ngx_uint_t again)
+{
+    uint32_t    *generation;
+    ngx_uint_t   first, old;
+
+    first = !query->retried;
+    old = ngx_current_msec - conn->ready_at > DB_PIPELINE_RENEW;
+
+    switch (again) {
+
+    case NGX_GUILDLOG_DB_RACE:
+        query->retried = 1;
+        return first;
+
+    case NGX_GUILDLOG_DB_REPLACED:
+        query->retried = 1;
+
+        if (first) {
+            return 1;
+        }
+
+        if (!old || query->renewed) {
+            return 0;
+        }
+
+        query->renewed = 1;
+        query->epoch = ++conn->pool->epoch;
         conn->retiring = 1;
-    }
+        return 1;
 
-    if (again == NGX_GUILDLOG_DB_STALE && !query->prepares
-        && conn->site->database->prepare)
-    {
+    case NGX_GUILDLOG_DB_STALE:
+        if (query->prepares || !conn->site->database->prepare) {
+            return 0;
+        }
+
         generation = &conn->prepared[query->stmt->index];
 
         if (*generation == query->generation) {
             *generation = 0;
         }
 
-        query->stale = 1;
-    }
+        query->fresh = 1;
+        return 1;
 
-    return NGX_OK;
+    case NGX_GUILDLOG_DB_RETIRE:
+        conn->retiring |= old;
+        return 0;
+
+    default:
+        return 0;
+    }
 }
 
 

@@ -106,14 +106,8 @@ ngx_guildlog_db_query_answered(ngx_guildlog_db_query_t *query)
     sqlstate = ngx_guildlog_db_result_sqlstate(result->sqlstate);
     result->fault = sqlstate->fault;
 
-    if (query->stale) {
-        query->stale = 0;
-        query->fresh = 1;
-        return NGX_AGAIN;
-    }
-
-    if (!query->retried && sqlstate->again == NGX_GUILDLOG_DB_RACE) {
-        query->retried = 1;
+    if (query->again) {
+        query->again = 0;
         return NGX_AGAIN;
     }
 

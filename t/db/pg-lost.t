@@ -68,6 +68,29 @@ is $nginx->get('/status', raw_path => 1)->json->{database_retries_total}, 1,
     'the status counts the retry';
 
 
+# A connection learns bit by bit that functions were replaced, and may find one
+# gone in each attempt.  A new one does not.
+
+for my $sqlstate ('XX000', '42883') {
+    $fake = FakePostgres->new(sub {
+        my ($peer) = @_;
+        $peer->welcome;
+        $peer->serve(execute => sub {
+            return $peer->number == 1 ? { error => $sqlstate }
+                                      : { body => '{"number":2}' };
+        });
+    });
+    $nginx = $fake->nginx(name => $sqlstate, allow => [qr/ failed, /]);
+    ok eval { wait_for {
+        my $answer = $fake->ask($nginx, 'PATCH')->response;
+        $answer->status == 200 and $answer->text eq '{"number":2}' } },
+        "$sqlstate twice: a statement goes to a new connection";
+    is $fake->ask($nginx, 'PATCH')->response->status, 200,
+        "$sqlstate: ... and so do those after it";
+}
+
+
+
 # many statements in a pipeline that breaks
 
 $fake = FakePostgres->new(sub {
