@@ -1,4 +1,4 @@
--- Fixed data: languages, filters and the log types of conf/log-types.tsv.
+-- Fixed data: languages, filters and the log types of log-types.tsv.
 
 insert into language (locale, key) values
     (0, 'en-US'),

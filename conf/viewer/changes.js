@@ -1,11 +1,24 @@
 // What changed, key by key, as people read it. The keys are those of the
-// platform's audit log; change-keys.js says what is known of them.
+// platform's audit log; change-keys.tsv says what is known of them.
 
-import {BITS, KEYS} from './change-keys.js';
 import {knownName, nameOf} from './directory.js';
 import {ARROW, foreign, h, isolated} from './dom.js';
+import {changeKeys} from './table.js';
 import {t, textsOf} from './texts.js';
 import {plainTime, timeNode} from './time.js';
+
+// the kind of each key, and permissions by their bits
+const KEYS = {};
+const BITS = {};
+for (const {key, kind} of await changeKeys) {
+    const [, bit] = /^bit:(\d+)$/.exec(kind) ?? [];
+
+    if (bit) {
+        BITS[bit] = key;
+    } else if (kind !== 'word') {
+        KEYS[key] = kind;
+    }
+}
 
 const WORDS = textsOf('change', ['yes', 'no', 'none', 'added', 'changed',
     'removed', 'off']);

@@ -1,7 +1,8 @@
-// What the page says, in one language. util/texts makes languages/*.js of
-// conf/languages; one of them is loaded.
+// What the page says, in one language: a file of languages/. What is like
+// another language has only what differs from it.
 
 import {looks} from './looks.js';
+import {changeKeys, linesOf, types} from './table.js';
 
 // what they are called, by their keys in the API, in the order of their numbers
 export const LANGUAGES = {
@@ -24,7 +25,7 @@ export const direction = RIGHT_TO_LEFT.includes(language) ? 'rtl' : 'ltr';
 export const locale = navigator.languages.find((tag) =>
     keyOf(tag) === language) ?? tagOf(language);
 
-const {default: texts} = await import(`./languages/${language}.js`);
+const texts = await textsIn(language);
 const plural = new Intl.PluralRules(locale);
 const number = new Intl.NumberFormat(locale);
 
@@ -56,6 +57,28 @@ function tagOf(key) {
 
 function whole(tag) {
     return new Intl.Locale(tag).maximize();
+}
+
+
+// by their keys; of log types and changes, the English ones stand elsewhere
+async function textsIn(name) {
+    const lines = await linesOf(`languages/${name}.tsv`);
+    const [, like] = lines.find(([key]) => key === 'like') ?? [];
+    const own = lines.flatMap(([key, text, sentence]) =>
+        [[key.replace(/^viewer\./, ''), text],
+            ...sentence ? [[`${key}.sentence`, sentence]] : []]);
+
+    return {...like ? await textsIn(like) : await english(),
+        ...Object.fromEntries(own)};
+}
+
+
+async function english() {
+    return Object.fromEntries([
+        ...(await types).flatMap(({key, title, sentence}) =>
+            [[key, title], [`${key}.sentence`, sentence]]),
+        ...(await changeKeys).map(({key, label}) => [`change.${key}`, label]),
+    ]);
 }
 
 

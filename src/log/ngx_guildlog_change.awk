@@ -1,13 +1,11 @@
 # Usage: LC_ALL=C awk -f ngx_guildlog_change.awk sql/data.sql \
-#            conf/change-keys.tsv conf/languages/*.tsv \
+#            conf/viewer/change-keys.tsv conf/viewer/languages/*.tsv \
 #            > ngx_guildlog_change_data.c
-#
-#        with -v js=1, and without languages: > conf/viewer/change-keys.js
 #
 # Makes C of what is known of the keys of changes, and of their labels in all
 # languages: the lines of a language that begin with "change.".  The keys and
-# the English labels are those of conf/change-keys.tsv.  Each mistake is told by
-# file and line; if there is one, nothing is written.
+# the English labels are those of change-keys.tsv.  Each mistake is told by file
+# and line; if there is one, nothing is written.
 #
 # This is POSIX awk.  In the locale "C" a character is a byte.
 
@@ -51,7 +49,7 @@ FILENAME == ARGV[1] {
 }
 
 
-# conf/change-keys.tsv: a heading, and the keys, of which words come first
+# change-keys.tsv: a heading, and the keys, of which words come first
 
 FILENAME == ARGV[2] {
     if (FNR == 1) {
@@ -87,7 +85,7 @@ FILENAME == ARGV[2] {
 }
 
 
-# conf/languages/LANGUAGE.tsv
+# languages/LANGUAGE.tsv
 
 FNR == 1 {
     language = FILENAME
@@ -109,7 +107,7 @@ $1 == "like" {
     name = substr($1, 8)
 
     if (!(name in at) || NF != 2) {
-        wrong(where, "conf/change-keys.tsv has no such key")
+        wrong(where, "conf/viewer/change-keys.tsv has no such key")
     } else if ((number[language], at[name]) in label) {
         wrong(where, "\"" $1 "\" stands somewhere else already")
     } else {
@@ -133,38 +131,12 @@ function said(n, k,    its) {
 }
 
 
-# for the log viewer, which has the labels among its texts
-
-function print_js(    j) {
-    print "// ngx_guildlog_change.awk made this of conf/change-keys.tsv."
-
-    print "\n// the kind of each key\nexport const KEYS = {"
-    for (j = nwords; j < keys; j++) {
-        if (kind[j] ~ /^bit:/) {
-            bits = bits "    " substr(kind[j], 5) ": " single(key[j]) ",\n"
-        } else {
-            print "    " single(key[j]) ": " single(kind[j]) ","
-        }
-    }
-
-    print "};\n\n// permissions, by their bits\nexport const BITS = {"
-    printf "%s", bits
-    print "};"
-}
-
-
-function single(text) {
-    gsub(/[\\\047]/, "\\\\&", text)
-    return "\047" text "\047"
-}
-
-
 END {
     if (!languages || !keys) {
         wrong(ARGV[1], "no languages, or no keys")
     }
 
-    for (i = 0; i < languages && !bad && !js; i++) {
+    for (i = 0; i < languages && !bad; i++) {
         for (j = 0; j < keys; j++) {
             out = out "    " quoted(said(i, j)) \
                   (i + 1 < languages || j + 1 < keys ? "," : "") "\n"
@@ -176,13 +148,8 @@ END {
         exit 1
     }
 
-    if (js) {
-        print_js()
-        exit
-    }
-
     print ""
-    print "/* ngx_guildlog_change.awk made this of conf/change-keys.tsv */"
+    print "/* ngx_guildlog_change.awk made this of change-keys.tsv */"
     print ""
     print "#include \"log/ngx_guildlog_change.h\"\n\n"
 

@@ -1,7 +1,7 @@
 
 /*
  * A change of an entry as people read it.  What is known of a key stands in
- * conf/change-keys.tsv; a value that does not fit is shown as it is.
+ * conf/viewer/change-keys.tsv; a value that does not fit is shown as it is.
  */
 
 #include "log/ngx_guildlog_change.h"

@@ -1,12 +1,12 @@
 # Usage: LC_ALL=C awk -f ngx_guildlog_language.awk sql/data.sql \
-#            conf/log-types.tsv conf/languages/*.tsv \
+#            conf/viewer/log-types.tsv conf/viewer/languages/*.tsv \
 #            > ngx_guildlog_language_data.c
 #
 # Makes C of what is known of the log types, and of their titles, sentences and
 # the words around them in all languages.  The languages are those of
 # sql/data.sql, the log types with their English titles and sentences those of
-# conf/log-types.tsv, the words those of conf/languages/en-US.tsv.  Each mistake
-# is told by file and line; if there is one, nothing is written.
+# log-types.tsv, the words those of en-US.tsv.  Each mistake is told by file and
+# line; if there is one, nothing is written.
 #
 # This is POSIX awk.  In the locale "C" a character is a byte.
 
@@ -340,7 +340,7 @@ FILENAME == ARGV[1] {
 }
 
 
-# conf/log-types.tsv: a heading, and the log types by their numbers
+# conf/viewer/log-types.tsv: a heading, and the log types by their numbers
 
 FILENAME == ARGV[2] {
     if (FNR > 1) {
@@ -479,7 +479,7 @@ function json_pair(name, text) {
 }
 
 
-# conf/languages/LANGUAGE.tsv: a key, and the text; of a log type the title, and
+# languages/LANGUAGE.tsv: a key, and the text; of a log type the title, and
 # the sentence
 
 {
@@ -631,7 +631,7 @@ function judge(    i, name, label) {
     for (label in label_at) {
         if (kind[label] != "word") {
             wrong(label_at[label], "\"" label "\" is no word of " \
-                  "conf/languages/en-US.tsv")
+                  "conf/viewer/languages/en-US.tsv")
         }
     }
 
@@ -674,7 +674,7 @@ END {
     }
 
     print ""
-    print "/* ngx_guildlog_language.awk made this of conf/languages */"
+    print "/* ngx_guildlog_language.awk made this of conf/viewer/languages */"
     print ""
     print "#include \"log/ngx_guildlog_language.h\""
     print "\n"

@@ -17,7 +17,7 @@
 #define NGX_GUILDLOG_CATEGORIES  9
 
 
-/* the words of conf/languages/en-US.tsv */
+/* the words of conf/viewer/languages/en-US.tsv */
 
 typedef enum {
     NGX_GUILDLOG_LABEL_EXECUTOR = 0,

@@ -109,7 +109,7 @@ async function coming(n, act) {
 
 // each event that is told to people
 
-const wanted = new Map(fs.readFileSync(new URL('../../conf/log-types.tsv',
+const wanted = new Map(fs.readFileSync(new URL('../../conf/viewer/log-types.tsv',
     import.meta.url), 'utf8').split('\n').slice(1, -1).map((row) =>
     [Number(row.split('\t')[0]), row.split('\t')[1]]));
 

@@ -1,5 +1,5 @@
 # GET /log-types: what the log types are, for whoever has a valid token. The files
-# that know of them say what conf/log-types.tsv says.
+# that know of them say what conf/viewer/log-types.tsv says.
 
 use lib 't/lib';
 use Guildlog;
@@ -12,7 +12,7 @@ my $answer = $nginx->get('/log-types', token => $admin);
 is $answer->status, 200, 'any token gets the log types';
 my $types = $answer->json;
 
-open my $table, '<', "$Guildlog::TOP/conf/log-types.tsv" or die $!;
+open my $table, '<', "$Guildlog::TOP/conf/viewer/log-types.tsv" or die $!;
 my (undef, @rows) = map { chomp; [split /\t/] } <$table>;
 is_deeply [map { [@$_{qw(id key category title)}] } @$types],
     [map { [@$_[0 .. 2, 6]] } @rows], 'all of them, as the table has them';

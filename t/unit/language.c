@@ -4,7 +4,7 @@
  * ngx_guildlog_language_data.c and ngx_guildlog_utf8.c.
  *
  * Every log type has a title in every language; the English ones are those of
- * conf/log-types.tsv, the German and Japanese ones those of the exports.
+ * conf/viewer/log-types.tsv, the German and Japanese ones those of the exports.
  */
 
 #include "log/ngx_guildlog_language.h"
@@ -140,7 +140,7 @@ test_english(void)
     char       *text, *line, *next, *title;
     ngx_uint_t  type, i;
 
-    text = slurp("conf/log-types.tsv");
+    text = slurp("conf/viewer/log-types.tsv");
     line = strchr(text, '\n') + 1;
 
     for (type = 0; *line; type++, line = next) {
@@ -292,7 +292,7 @@ test_categories(void)
     ngx_uint_t   type, i, unsorted;
     const char  *name;
 
-    text = slurp("conf/log-types.tsv");
+    text = slurp("conf/viewer/log-types.tsv");
     line = strchr(text, '\n') + 1;
 
     for (type = 0; type < NGX_GUILDLOG_TYPES; type++) {

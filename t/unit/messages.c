@@ -6,7 +6,7 @@
  * ngx_guildlog_message_text.c, ngx_guildlog_message_item.c,
  * ngx_guildlog_message_parts.c, ngx_guildlog_utf8.c and ngx_guildlog_value.c.
  *
- * The message of each log type, with the fields that conf/log-types.tsv names,
+ * The message of each log type, with the fields that log-types.tsv names,
  * is that of t/unit/messages.txt: in English, German and Japanese, as plain
  * text.  With "write" as its argument this program writes that file, to be read
  * by eye.
@@ -17,7 +17,7 @@
 #include "tap.h"
 
 
-#define TYPES  "conf/log-types.tsv"
+#define TYPES  "conf/viewer/log-types.tsv"
 #define TABLE  "t/unit/messages.txt"
 
 

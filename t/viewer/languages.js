@@ -7,7 +7,7 @@ import {enter, is, leave, lines, newPage, newServer, ok, operator, outside,
 
 const VIEWER = process.env.GUILDLOG_VIEWER;
 const FOLDER = new URL('../../conf/viewer/languages/', import.meta.url);
-const ALL = readdirSync(FOLDER).map((name) => name.replace('.js', ''));
+const ALL = readdirSync(FOLDER).map((name) => name.replace('.tsv', ''));
 
 const PARTS = ['channels', 'settings', 'types', 'ignore', 'filters', 'tags',
     'access', 'tokens', 'notifications', 'troubleshoot'];
@@ -91,7 +91,7 @@ async function fill() {
 // what depends on a number has a form for each
 async function forms() {
     for (const language of ALL) {
-        const texts = await textsOf(language);
+        const texts = textsOf(language);
         const rules = new Intl.PluralRules(language.replace('_', '-'));
         const bases = new Set(Object.keys(texts).map((key) =>
             /^(.*)\.other$|^(.*)\.many$/.exec(key)).filter(Boolean)
@@ -108,11 +108,36 @@ async function forms() {
 }
 
 
-async function textsOf(language) {
-    const source = readFileSync(new URL(`${language}.js`, FOLDER), 'utf8');
+// as the page has them: what it is like, and what differs
+function textsOf(language) {
+    const own = linesOf(`languages/${language}.tsv`);
+    const [, like] = own.find(([key]) => key === 'like') ?? [];
+    const texts = like ? textsOf(like) : {};
 
-    return (await import(`data:text/javascript,${encodeURIComponent(source)}`))
-        .default;
+    if (language === 'en-US') {
+        for (const [, key, , , , , title, , , , sentence]
+            of linesOf('log-types.tsv').slice(1))
+        {
+            Object.assign(texts, {[key]: title, [`${key}.sentence`]: sentence});
+        }
+        for (const [key, , label] of linesOf('change-keys.tsv').slice(1)) {
+            texts[`change.${key}`] = label;
+        }
+    }
+    for (const [key, text, sentence] of own) {
+        texts[key.replace(/^viewer\./, '')] = text;
+        if (sentence) {
+            texts[`${key}.sentence`] = sentence;
+        }
+    }
+    return texts;
+}
+
+
+function linesOf(file) {
+    return readFileSync(new URL(`../${file}`, FOLDER), 'utf8').split('\n')
+        .filter((line) => line && !line.startsWith('#'))
+        .map((line) => line.split('\t'));
 }
 
 
@@ -126,7 +151,7 @@ async function chosen() {
         const asked = [];
 
         page.on('request', (request) => {
-            const [, name] = /languages\/(.*)\.js$/.exec(request.url()) ?? [];
+            const [, name] = /languages\/(.*)\.tsv$/.exec(request.url()) ?? [];
 
             asked.push(...name ? [name] : []);
         });
@@ -200,7 +225,7 @@ async function served() {
 // Every text is drawn in letters that English has not: a word in English
 // letters was not taken from the texts.
 async function everyWord() {
-    const texts = await textsOf('en-US');
+    const texts = textsOf('en-US');
     const drawn = Object.entries(texts).map(([key, text]) => [key,
         text.replace(/\{\w+\}|[A-Za-z]/g, (part) => part.length > 1 ? part
             : String.fromCodePoint(0x1D5BA + (part.toLowerCase()
@@ -209,9 +234,9 @@ async function everyWord() {
     const unread = (what) => findUndrawn(page).then((found) =>
         is(found, [], `${what}: every word is of the texts`));
 
-    await page.route('**/languages/el.js', (route) => route.fulfill({
-        contentType: 'application/javascript',
-        body: `export default ${JSON.stringify(Object.fromEntries(drawn))}`}));
+    await page.route('**/languages/el.tsv', (route) => route.fulfill({
+        contentType: 'text/plain',
+        body: drawn.map((line) => line.join('\t')).join('\n')}));
 
     await page.goto(`${VIEWER}#/logs?server=123456789012345678`);
     await page.locator('#token').fill('no token');

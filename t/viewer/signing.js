@@ -16,7 +16,7 @@ export default async function signing() {
 
     page.expected = /status of 40[13]/;
 
-    const words = '**/languages/en-GB.js';
+    const words = '**/languages/en-GB.tsv';
     let come;
 
     await page.route(words, (route) => {

@@ -24,7 +24,7 @@ function values(api, schema, list = 'enum') {
 
 export default async function words() {
     const api = conf('openapi.yaml');
-    const rows = conf('log-types.tsv').trim().split('\n').slice(1)
+    const rows = conf('viewer/log-types.tsv').trim().split('\n').slice(1)
         .map((line) => line.split('\t'));
 
     const page = await newPage({locale: 'en-US'});
@@ -40,7 +40,7 @@ export default async function words() {
     'the log types are those of log-types.tsv');
     is(byCategory, rows.length, 'each in a category');
 
-    const english = new Map(conf('languages/en-US.tsv').split('\n')
+    const english = new Map(conf('viewer/languages/en-US.tsv').split('\n')
         .map((line) => line.split('\t')));
     is(LABELS, Object.fromEntries(Object.keys(LABELS).map((name) =>
         [name, english.get(name)])), 'fields are called as in messages');

@@ -46,7 +46,7 @@ returns text language sql immutable as $$
 $$;
 
 
--- The list as the key of a change; see conf/change-keys.tsv.
+-- The list as the key of a change; see conf/viewer/change-keys.tsv.
 
 create or replace function ignore_key(ignore_type int)
 returns text language sql immutable as $$

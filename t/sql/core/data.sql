@@ -1,4 +1,4 @@
--- Fixed data: the log types are those of conf/log-types.tsv, the languages and
+-- Fixed data: the log types are those of conf/viewer/log-types.tsv, the languages and
 -- filters those of the documents. Runs at the top of the repository.
 
 \ir ../setup.psql
@@ -7,7 +7,7 @@ select plan(6);
 create temp table listed (id int, key text, category text, route text,
                           always_log_bots int, meaning text, title text,
                           kind text, source text, fields text, sentence text);
-\copy listed from 'conf/log-types.tsv' (format csv, delimiter e'\t', header)
+\copy listed from 'conf/viewer/log-types.tsv' (format csv, delimiter e'\t', header)
 
 select is(count(*)::int, 102, 'there are 102 log types') from log_type;
 select set_eq('select id, key, category, route, always_log_bots::int, title

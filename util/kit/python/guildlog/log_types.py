@@ -1,4 +1,4 @@
-"""The numbers of the log types, as conf/log-types.tsv has them."""
+"""The numbers of the log types, as conf/viewer/log-types.tsv has them."""
 
 TYPES = {
     # made by util/types: types
