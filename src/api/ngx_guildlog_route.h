@@ -52,7 +52,7 @@ typedef enum {
 typedef struct {
     const char                    *name;       /* in the metrics */
     ngx_uint_t                     method;
-    const char                    *pattern;    /* "/servers/{guild}/tags" */
+    const char                    *pattern;    /* "/guilds/{guild}/tags" */
     ngx_guildlog_plane_e           plane;
     ngx_uint_t                     token_kind; /* ADMIN; BASIC: any token */
     const ngx_guildlog_field_t    *pieces;     /* {…} behind the guild */
@@ -94,7 +94,7 @@ extern const ngx_guildlog_field_t  ngx_guildlog_route_bot[];
 
 /*
  * The route of a path that follows the prefix.  Fills what stands for the
- * server and for the other pieces (NULL data: none); a piece that breaks the
+ * guild and for the other pieces (NULL data: none); a piece that breaks the
  * rule of its field makes the path unknown.  NULL: *methods are those the
  * path does allow, 0 if there is no such path.
  */

@@ -20,26 +20,26 @@
 #define NGX_GUILDLOG_STMT_DELIVERY  0x04
 
 /*
- * Ones with the same server and bot, which are its first two arguments, run one
+ * Ones with the same guild and bot, which are its first two arguments, run one
  * behind the other.
  */
 #define NGX_GUILDLOG_STMT_SERIAL  0x08
 
 /*
- * A statement counts to the share of the server that is its second argument;
+ * A statement counts to the share of the guild that is its second argument;
  * the first one is the token.  With this flag no token asks, but the operator
- * or the module, and the server is the first argument.
+ * or the module, and the guild is the first argument.
  */
 #define NGX_GUILDLOG_STMT_FIRST  0x10
 
-/* for several servers: all such statements have one share; for no server */
+/* for several guilds: all such statements have one share; for no guild */
 #define NGX_GUILDLOG_STMT_SEVERAL  0x20
 #define NGX_GUILDLOG_STMT_NONE  0x40
 
 /*
  * Its asker has half of an answer, or would have to begin anew.  It may wait
  * for about as long as it may run, and takes no place in the line of its
- * server's other statements.
+ * guild's other statements.
  */
 #define NGX_GUILDLOG_STMT_PATIENT  0x80
 

@@ -74,7 +74,7 @@ struct ngx_guildlog_value_s {
 /* a double, thus any JSON number, is exact up to 2^53 - 1 */
 #define NGX_GUILDLOG_VALUE_EXACT     9007199254740991
 
-/* digits of a server's id, at least */
+/* digits of a guild's id, at least */
 #define NGX_GUILDLOG_VALUE_GUILD     17
 
 

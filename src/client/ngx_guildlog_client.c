@@ -17,7 +17,7 @@
 #define CLIENT_READ      8192
 #define CLIENT_READS     16                 /* an event */
 
-/* one TLS record: the server can read all of it or nothing */
+/* one TLS record: the peer can read all of it or nothing */
 #define CLIENT_WRITE     16384
 
 /* by the form that the platform asks for: a page about the sender, a version */
@@ -553,7 +553,7 @@ client_read(ngx_event_t *rev)
 }
 
 
-/* ms for which the connection may be idle: less than the server allows */
+/* ms for which the connection may be idle: less than the peer allows */
 
 static ngx_msec_t
 client_patience(ngx_guildlog_client_exchange_t *x)
@@ -691,7 +691,7 @@ client_release(ngx_guildlog_client_exchange_t *x)
 
 
 /*
- * A new connection: it finds the server's address, connects, and does the TLS
+ * A new connection: it finds the peer's address, connects, and does the TLS
  * handshake, which fails unless the certificate is good.  Then the request
  * goes, or the exchange ends.
  */
@@ -912,7 +912,7 @@ client_conn_connect(ngx_guildlog_client_exchange_t *x)
 
 
 /*
- * While the server cannot be reached, nginx's messages about each connection
+ * While the peer cannot be reached, nginx's messages about each connection
  * would only repeat the first: they are switched off.
  */
 

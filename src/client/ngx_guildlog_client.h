@@ -1,6 +1,6 @@
 
 /*
- * Exchanges with one other server over HTTP/1.1: resolve, connect, TLS, send,
+ * Exchanges with one peer over HTTP/1.1: resolve, connect, TLS, send,
  * read the answer.  The User-Agent is what the platform asks for; the rest
  * does not know the platform.
  */
@@ -17,7 +17,7 @@ typedef struct ngx_guildlog_client_s    ngx_guildlog_client_t;
 typedef struct ngx_guildlog_client_exchange_s  ngx_guildlog_client_exchange_t;
 
 
-/* where the server is; const while serving */
+/* where the peer is; const while serving */
 
 typedef struct {
     ngx_str_t                      text;     /* as configured */

@@ -1,6 +1,6 @@
 
 /*
- * The response of another server, and the reader that makes it out of the
+ * The response of a peer, and the reader that makes it out of the
  * bytes of HTTP/1.1, in pieces of any size.
  */
 

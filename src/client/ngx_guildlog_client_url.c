@@ -1,6 +1,6 @@
 
 /*
- * Where another server is, read from the configuration: its URL, what its
+ * Where a peer is, read from the configuration: its URL, what its
  * certificate is checked against, and its addresses, should nginx have no
  * resolver to ask at run time.
  */
@@ -8,7 +8,7 @@
 #include "client/ngx_guildlog_client.h"
 
 
-/* of certificates between the server's and the trusted one */
+/* of certificates between the peer's and the trusted one */
 #define CLIENT_URL_DEPTH  9
 
 

@@ -1,7 +1,7 @@
 
 /*
  * What the files of this room share: a query, a connection, a group of
- * connections, a server's share of a group, and the pool that has them all.
+ * connections, a guild's share of a group, and the pool that has them all.
  * No other room includes this file.
  *
  * A pool has groups, a group has connections, a connection has queries in
@@ -19,7 +19,7 @@
 #include "db/ngx_guildlog_db_pool.h"
 
 
-#define NGX_GUILDLOG_DB_CONN_GRACE   500  /* ms, the server gives up first */
+#define NGX_GUILDLOG_DB_CONN_GRACE   500  /* ms, the database gives up first */
 #define NGX_GUILDLOG_DB_CONN_DESYNCED                                         \
     "the server sent what was not asked for"
 
@@ -90,9 +90,9 @@ struct ngx_guildlog_db_query_s {
     unsigned                       late:1;       /* missed its deadline */
     unsigned                       behind:1;     /* SERIAL: waits for one in
                                                     flight */
-    unsigned                       held:1;       /* its server has as many
+    unsigned                       held:1;       /* its guild has as many
                                                     connections as it may */
-    unsigned                       kept:1;       /* a memory pool has the
+    unsigned                       retained:1;   /* a memory pool has the
                                                     result */
     unsigned                       cancelled:1;  /* nobody asks any more */
 };
@@ -155,15 +155,15 @@ typedef enum {
 
 
 /*
- * What one server has in a group: its queries in flight, and those that wait.
- * Servers take turns, one query a turn.  A share lives as long as it has
+ * What one guild has in a group: its queries in flight, and those that wait.
+ * Guilds take rounds, one query a round.  A share lives as long as it has
  * queries.
  */
 
 struct ngx_guildlog_db_share_s {
     ngx_rbtree_node_t              node;         /* key: twice the payer's id,
                                                     plus 1 if no token asks; 0
-                                                    for no server */
+                                                    for no guild */
     ngx_guildlog_db_group_t       *group;
     ngx_queue_t                    queue;        /* group->waiting, if any of
                                                     its queries waits */
@@ -198,7 +198,7 @@ struct ngx_guildlog_db_group_s {
     ngx_uint_t                     max;
     ngx_uint_t                     depth;
 
-    /* one server may have at most */
+    /* one guild may have at most */
     ngx_uint_t                     share_flight; /* queries in flight */
     ngx_uint_t                     share_connections;  /* with them */
     ngx_uint_t                     share_half;   /* queries that wait */
@@ -298,7 +298,7 @@ ngx_guildlog_db_group_t *ngx_guildlog_db_group_of(
 ngx_guildlog_db_conn_t *ngx_guildlog_db_group_choose(
     ngx_guildlog_db_group_t *group, ngx_guildlog_db_query_t *query);
 
-/* could another server's query go now, or as soon as one more is opened? */
+/* could another guild's query go now, or as soon as one more is opened? */
 ngx_uint_t ngx_guildlog_db_group_spare(ngx_guildlog_db_group_t *group);
 
 /* opens what is missing; closes what is idle while nobody waits */
@@ -352,12 +352,12 @@ void ngx_guildlog_db_pool_result(ngx_guildlog_db_conn_t *conn,
 void ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool);
 
 
-/* db_pool.c: which server is next */
+/* db_pool.c: which guild is next */
 
 void ngx_guildlog_db_share_init(ngx_guildlog_db_group_t *group);
 
 
-/* are both of one server, or of none? */
+/* are both of one guild, or of none? */
 ngx_uint_t ngx_guildlog_db_share_same(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_query_t *other);
 

@@ -319,7 +319,7 @@ db_conn_setup(ngx_guildlog_db_conn_t *conn)
 
 /*
  * A notice without SQLSTATE is libpq's own: it dropped a message that it had
- * not expected.  A fatal notice says why the server is about to hang up.
+ * not expected.  A fatal notice says why the database is about to hang up.
  */
 
 static void
@@ -497,7 +497,7 @@ ngx_guildlog_db_conn_fail(ngx_guildlog_db_conn_t *conn, const char *cause)
 
     site = conn->site;
 
-    /* a restart of the server ends all connections: one line is an error */
+    /* a restart of the database ends all connections: one line is an error */
 
     level = (ngx_time() - site->lost < 2) ? NGX_LOG_INFO : NGX_LOG_ERR;
     site->lost = ngx_time();

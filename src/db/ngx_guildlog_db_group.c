@@ -1,13 +1,13 @@
 
 /*
  * The connections of a pool: which one takes a query, when one more is opened,
- * and what happens while the server is down.
+ * and what happens while the database is down.
  */
 
 #include "db/ngx_guildlog_db.h"
 
 
-/* one server may have so many queries in flight, and long ones that wait */
+/* one guild may have so many queries in flight, and long ones that wait */
 #define DB_GROUP_FLIGHT       4
 #define DB_GROUP_LINE         4
 
@@ -78,7 +78,7 @@ ngx_guildlog_db_group_init(ngx_guildlog_db_pool_t *pool)
     group->depth = 1;
     group->timeout = database->long_timeout;
 
-    /* what one server does not get is there for the others */
+    /* what one guild does not get is there for the others */
 
     for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
         pool->groups[i].share_connections = ngx_max(pool->groups[i].max / 2, 1);
@@ -116,8 +116,8 @@ ngx_guildlog_db_group_of(ngx_guildlog_db_query_t *query)
  *
  * A SERIAL query goes behind the one that it waits for, or nowhere.
  *
- * A server whose tokens have queries on half of the connections gets no other
- * connection: the other half is for the other servers.
+ * A guild whose tokens have queries on half of the connections gets no other
+ * connection: the other half is for the other guilds.
  */
 
 ngx_guildlog_db_conn_t *
@@ -228,7 +228,7 @@ db_group_better(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_conn_t *best)
 
 /*
  * May the query go behind what is in flight?  Not behind a change of another
- * server, which may wait for a lock.  own: its own share has queries there.
+ * guild, which may wait for a lock.  own: its own share has queries there.
  */
 
 static ngx_uint_t

@@ -1,7 +1,7 @@
 
 /*
  * The queries of a connection that is ready.  They are sent one behind the
- * other and answered in that order.  conn->result handles what the server has
+ * other and answered in that order.  conn->result handles what the database has
  * to answer next.
  */
 
@@ -120,7 +120,7 @@ db_pipeline_put(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
 
 /*
  * A call handles as many answers as the pipeline is deep at most.  PQisBusy()
- * is called while nothing is in flight, too: it parses what the server sends
+ * is called while nothing is in flight, too: it parses what the database sends
  * by itself.
  */
 
@@ -303,7 +303,7 @@ db_pipeline_executed(ngx_guildlog_db_conn_t *conn, PGresult *res)
 
     if (res && query->result.res) {
 
-        /* the Prepare failed: the server skips the rest up to the sync */
+        /* the Prepare failed: the database skips the rest up to the sync */
 
         if (PQresultStatus(res) == PGRES_PIPELINE_ABORTED) {
             PQclear(res);

@@ -13,7 +13,7 @@
 #include "db/ngx_guildlog_db.h"
 
 
-/* the share of statements for several servers: no server has that id */
+/* the share of statements for several guilds: no guild has that id */
 #define DB_SHARE_SEVERAL  1
 
 
@@ -406,7 +406,7 @@ db_pool_deliver(ngx_guildlog_db_pool_t *pool)
  * else is sent on this connection.
  *
  * Behind a pooler, or with several hosts, the process might be another one's:
- * then the statement runs on, within its server's share.
+ * then the statement runs on, within its guild's share.
  */
 
 void
@@ -518,8 +518,8 @@ ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
 
 
 /*
- * A query waits in its server's share of a group of connections until one takes
- * it, or until its time is over; first: before all others.  Servers take turns.
+ * A query waits in its guild's share of a group of connections until one takes
+ * it, or until its time is over; first: before all others.  Guilds take rounds.
  */
 
 static void
@@ -633,7 +633,7 @@ db_queue_wait_expired(ngx_event_t *ev)
 
     db_queue_remove(query);
 
-    /* if another server's query could go, it waited only for its own share */
+    /* if another guild's query could go, it waited only for its own share */
 
     if ((db_share_full(query)
          || (ngx_guildlog_db_group_choose(group, query) == NULL && query->held))
@@ -652,7 +652,7 @@ db_queue_wait_expired(ngx_event_t *ev)
 }
 
 
-/* sends what can be sent; a server whose query was sent goes behind the
+/* sends what can be sent; a guild whose query was sent goes behind the
    others */
 
 static void
@@ -800,7 +800,7 @@ db_queue_send_on(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
 }
 
 
-/* the server should have given up by itself: the connection is not trusted */
+/* the database should have given up by itself: the connection is not trusted */
 
 static void
 db_queue_send_expired(ngx_event_t *ev)
@@ -911,9 +911,9 @@ db_queue_overloaded(ngx_guildlog_db_pool_t *pool, const char *what)
 
 
 /*
- * Each server has a share of a group of connections: a number of its
- * statements are in flight at a time, the others wait, and the servers take
- * turns.  A server that asks much waits for itself, and no other does.
+ * Each guild has a share of a group of connections: a number of its
+ * statements are in flight at a time, the others wait, and the guilds take
+ * rounds.  A guild that asks much waits for itself, and no other does.
  */
 
 void
@@ -924,7 +924,7 @@ ngx_guildlog_db_share_init(ngx_guildlog_db_group_t *group)
 }
 
 
-/* the query belongs to its server's share as long as it lives; NGX_ERROR if out
+/* the query belongs to its guild's share as long as it lives; NGX_ERROR if out
    of memory */
 
 static ngx_int_t
@@ -964,7 +964,7 @@ db_share_join(ngx_guildlog_db_group_t *group, ngx_guildlog_db_query_t *query)
 }
 
 
-/* an argument that is no number has no server: the database will refuse it */
+/* an argument that is no number has no guild: the database will refuse it */
 
 static ngx_rbtree_key_t
 db_share_key(ngx_guildlog_db_query_t *query)
@@ -1010,10 +1010,10 @@ db_share_key(ngx_guildlog_db_query_t *query)
 
 
 /*
- * Whether somebody who signed in may ask for a server, only the database knows,
+ * Whether somebody who signed in may ask for a guild, only the database knows,
  * unless the platform says it (the right is m): until then it is the person's
- * own share, or everybody could use up those of all servers.  What is of no
- * server ("0") is the person's, too.  The form of a session:
+ * own share, or everybody could use up those of all guilds.  What is of no
+ * guild ("0") is the person's, too.  The form of a session:
  * sql/functions/core/session.sql.
  */
 
@@ -1051,7 +1051,7 @@ db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n)
 }
 
 
-/* has its server as many in flight as it may?  No server: it is not bounded */
+/* has its guild as many in flight as it may?  No guild: it is not bounded */
 
 static ngx_uint_t
 db_share_full(ngx_guildlog_db_query_t *query)
@@ -1062,7 +1062,7 @@ db_share_full(ngx_guildlog_db_query_t *query)
 }
 
 
-/* has its server as many that wait as it may?  PATIENT ones take no place in
+/* has its guild as many that wait as it may?  PATIENT ones take no place in
    the line of the others */
 
 static ngx_uint_t

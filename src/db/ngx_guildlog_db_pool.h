@@ -49,7 +49,7 @@ typedef struct {
     ngx_str_t                      password;    /* read at configuration */
     ngx_str_t                      sslmode;     /* disable or verify-full */
     ngx_str_t                      sslrootcert;
-    ngx_uint_t                     connections; /* for short statements */
+    ngx_uint_t                     connections;  /* for short statements */
     ngx_uint_t                     long_connections;
     ngx_uint_t                     delivery_connections;
     ngx_uint_t                     depth;       /* of a pipeline */
@@ -59,7 +59,7 @@ typedef struct {
     ngx_msec_t                     long_timeout;
     ngx_msec_t                     queue_timeout;
     ngx_flag_t                     prepare;     /* off behind old poolers */
-    ngx_uint_t                     kept;        /* number among those with a
+    ngx_uint_t                     keeper;      /* number among those with a
                                                    keeper; 0: no keeper */
     ngx_uint_t                     delivered;   /* 1: its lanes, here */
     ngx_uint_t                     index;       /* of the configuration */
@@ -70,11 +70,11 @@ typedef struct {
 
 typedef enum {
     NGX_GUILDLOG_DB_ROWS = 0,    /* the statement ran: rows and values */
-    NGX_GUILDLOG_DB_REFUSED,     /* the server says why: sqlstate, message */
+    NGX_GUILDLOG_DB_REFUSED,     /* the database says why: sqlstate, message */
     NGX_GUILDLOG_DB_UNAVAILABLE, /* the database is down, the connection was
                                     lost, or none was free in time */
     NGX_GUILDLOG_DB_QUEUE_FULL,
-    NGX_GUILDLOG_DB_SHARE_TAKEN, /* its server has as many in flight or
+    NGX_GUILDLOG_DB_SHARE_TAKEN, /* its guild has as many in flight or
                                     waiting as it may */
     NGX_GUILDLOG_DB_TIMEOUT      /* it ran past its deadline; may have had
                                     its effect */
@@ -87,7 +87,7 @@ typedef enum {
     NGX_GUILDLOG_DB_FAULT_ASKED = 0, /* that of what was asked, or of the
                                         function that was */
     NGX_GUILDLOG_DB_FAULT_SAID,  /* the function says no, and which status */
-    NGX_GUILDLOG_DB_FAULT_TAKEN, /* its server's log is taken by another one */
+    NGX_GUILDLOG_DB_FAULT_TAKEN, /* its guild's log is taken by another one */
     NGX_GUILDLOG_DB_FAULT_LOST,  /* another transaction was in its way */
     NGX_GUILDLOG_DB_FAULT_AWAY,  /* nobody's: the database is not as usual */
     NGX_GUILDLOG_DB_FAULT_SCHEMA /* nobody's: rights or names are not there */
@@ -152,8 +152,8 @@ ngx_guildlog_db_query_t *ngx_guildlog_db_pool_submit(
     const ngx_str_t *args, ngx_guildlog_db_handler_pt handler, void *data);
 
 /*
- * Who pays for what is asked with a token, or a session, for a server: the id
- * of the server or of the person; not more than 0: nobody.
+ * Who pays for what is asked with a token, or a session, for a guild: the id
+ * of the guild or of the person; not more than 0: nobody.
  */
 int64_t ngx_guildlog_db_share_payer(const ngx_str_t *token,
     const ngx_str_t *guild);
@@ -188,7 +188,7 @@ size_t ngx_guildlog_db_result_size(ngx_guildlog_db_result_t *result);
  * Gives the rows to a memory pool: the values are valid as long as the pool.
  * NGX_ERROR if out of memory: they are valid until the handler returns.
  */
-ngx_int_t ngx_guildlog_db_result_keep(ngx_guildlog_db_result_t *result,
+ngx_int_t ngx_guildlog_db_result_retain(ngx_guildlog_db_result_t *result,
     ngx_pool_t *pool);
 
 

@@ -125,7 +125,7 @@ ngx_guildlog_db_query_answered(ngx_guildlog_db_query_t *query)
         result->message.len = ngx_strlen(text);
     }
 
-    /* 57014: cancelled, by the server's clock or by us */
+    /* 57014: cancelled, by the database's clock or by us */
 
     if (query->cancelled) {
         result->outcome = NGX_GUILDLOG_DB_ROWS;
@@ -148,7 +148,7 @@ ngx_guildlog_db_query_free(ngx_guildlog_db_query_t *query)
 
     share = query->share;
 
-    if (!query->kept) {
+    if (!query->retained) {
         PQclear(query->result.res);
     }
 

@@ -118,7 +118,8 @@ ngx_guildlog_db_result_size(ngx_guildlog_db_result_t *result)
 
 
 ngx_int_t
-ngx_guildlog_db_result_keep(ngx_guildlog_db_result_t *result, ngx_pool_t *pool)
+ngx_guildlog_db_result_retain(ngx_guildlog_db_result_t *result,
+    ngx_pool_t *pool)
 {
     ngx_pool_cleanup_t       *cln;
     ngx_guildlog_db_query_t  *query;
@@ -132,7 +133,7 @@ ngx_guildlog_db_result_keep(ngx_guildlog_db_result_t *result, ngx_pool_t *pool)
     cln->data = result->res;
 
     query = ngx_queue_data(result, ngx_guildlog_db_query_t, result);
-    query->kept = 1;
+    query->retained = 1;
 
     return NGX_OK;
 }

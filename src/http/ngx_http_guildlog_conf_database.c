@@ -439,7 +439,7 @@ ngx_http_guildlog_conf_keeper_init(ngx_conf_t *cf,
     if (gmcf->keeper_databases == NULL) {
 
         for (i = 0; i < gmcf->databases.nelts; i++) {
-            databases[i]->kept = i + 1;
+            databases[i]->keeper = i + 1;
         }
 
         return NGX_OK;
@@ -453,7 +453,7 @@ ngx_http_guildlog_conf_keeper_init(ngx_conf_t *cf,
             return NGX_ERROR;
         }
 
-        database->kept = i + 1;
+        database->keeper = i + 1;
     }
 
     return NGX_OK;

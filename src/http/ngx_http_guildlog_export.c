@@ -5,7 +5,7 @@
  * and each chunk is asked for by its ids.
  */
 
-#include "http/ngx_http_guildlog_find.h"
+#include "http/ngx_http_guildlog_search.h"
 #include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
@@ -79,7 +79,7 @@ struct ngx_http_guildlog_parts_s {
 #define LARGE_MORE    2
 
 
-static ngx_int_t export_find(ngx_http_guildlog_call_t *call);
+static ngx_int_t export_search(ngx_http_guildlog_call_t *call);
 static ngx_int_t export_found(ngx_http_guildlog_call_t *call);
 static ngx_int_t export_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
@@ -164,7 +164,7 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
     ex->nargs += ex->person ? EXPORT_PERSON : EXPORT_ARGS;
 
     if (!ex->person && ngx_http_guildlog_filter_finds(args)) {
-        return export_find(call);
+        return export_search(call);
     }
 
     return export_ask(call);
@@ -172,14 +172,14 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
 
 
 static ngx_int_t
-export_find(ngx_http_guildlog_call_t *call)
+export_search(ngx_http_guildlog_call_t *call)
 {
     static const ngx_str_t  none = ngx_null_string;
 
-    return ngx_http_guildlog_find_start(call,
-                                        &call->export->last[EXPORT_BELOW],
-                                        &none, EXPORT_FOUND, export_found,
-                                        call->export->begun ? export_chunk
+    return ngx_http_guildlog_search_start(call,
+                                          &call->export->last[EXPORT_BELOW],
+                                          &none, EXPORT_FOUND, export_found,
+                                          call->export->begun ? export_chunk
                                                             : export_answer);
 }
 
@@ -188,11 +188,11 @@ static ngx_int_t
 export_found(ngx_http_guildlog_call_t *call)
 {
     ngx_str_t                   *since;
-    ngx_http_guildlog_find_t    *find;
+    ngx_http_guildlog_search_t  *search;
     ngx_http_guildlog_export_t  *ex;
 
     ex = call->export;
-    find = call->find;
+    search = call->search;
 
     if (ex->ids == NULL) {
         ex->ids = ngx_alloc(EXPORT_FOUND * sizeof(int64_t),
@@ -203,14 +203,14 @@ export_found(ngx_http_guildlog_call_t *call)
 
         since = &ex->last[EXPORT_SINCE];
         since->data = ex->since;
-        since->len = ngx_sprintf(ex->since, "%L", find->head.low) - ex->since;
+        since->len = ngx_sprintf(ex->since, "%L", search->head.low) - ex->since;
     }
 
-    ngx_memcpy(ex->ids, find->result->ids, find->nids * sizeof(int64_t));
+    ngx_memcpy(ex->ids, search->result->ids, search->nids * sizeof(int64_t));
 
-    ex->nids = find->nids;
+    ex->nids = search->nids;
     ex->pos = 0;
-    ex->further = (find->total > find->nids);
+    ex->further = (search->total > search->nids);
 
     /* what was left to be found has gone */
 
@@ -519,8 +519,8 @@ export_ask(ngx_http_guildlog_call_t *call)
     }
 
     if (ex->ids && ex->pos == ex->nids && ex->further) {
-        call->find->begun = 1;
-        return export_find(call);
+        call->search->begun = 1;
+        return export_search(call);
     }
 
     next = ex->person ? ngx_guildlog_stmt_person_logs_next
@@ -538,8 +538,8 @@ export_ask(ngx_http_guildlog_call_t *call)
     if (ex->ids) {
         ids = &ex->last[EXPORT_IDS];
         ex->stop = ngx_min(ex->pos + EXPORT_ROWS, ex->nids);
-        rc = ngx_http_guildlog_find_ids(ids, pool, &ex->ids[ex->pos],
-                                        ex->stop - ex->pos);
+        rc = ngx_http_guildlog_search_ids(ids, pool, &ex->ids[ex->pos],
+                                          ex->stop - ex->pos);
     }
 
     if (rc == NGX_OK) {

@@ -1148,7 +1148,7 @@ session_replace(ngx_http_guildlog_call_t *call, ngx_uint_t status,
 
 /*
  * GET /me: what the cookie tells of the person; the database adds the names of
- * the servers, and those whose list of access has the person.
+ * the guilds, and those whose list of access has the person.
  */
 
 ngx_int_t
@@ -1161,7 +1161,7 @@ ngx_http_guildlog_me_start(ngx_http_guildlog_call_t *call)
     person = call->ctx->person;
 
     ngx_guildlog_json_init(&w, call->request->pool,
-                           256 + 100 * person->nservers);
+                           256 + 100 * person->nguilds);
     ngx_guildlog_json_begin(&w, '{');
 
     ngx_guildlog_json_key(&w, "id");
@@ -1173,11 +1173,11 @@ ngx_http_guildlog_me_start(ngx_http_guildlog_call_t *call)
     ngx_guildlog_json_key(&w, "servers");
     ngx_guildlog_json_begin(&w, '[');
 
-    for (i = 0; i < person->nservers; i++) {
+    for (i = 0; i < person->nguilds; i++) {
         ngx_guildlog_json_begin(&w, '{');
         ngx_guildlog_json_key(&w, "id");
-        ngx_guildlog_json_string(&w, &person->servers[i].id);
-        me_picture(&w, "icon", &person->servers[i].icon);
+        ngx_guildlog_json_string(&w, &person->guilds[i].id);
+        me_picture(&w, "icon", &person->guilds[i].icon);
         ngx_guildlog_json_end(&w);
     }
 

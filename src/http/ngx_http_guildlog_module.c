@@ -534,7 +534,7 @@ worker_databases(ngx_cycle_t *cycle, ngx_http_guildlog_main_conf_t *gmcf,
 
         worker->npools++;
 
-        if (ngx_worker != 0 || !databases[i]->kept) {
+        if (ngx_worker != 0 || !databases[i]->keeper) {
             continue;
         }
 

@@ -3,7 +3,7 @@
  * GET /logs: the rows of a page become a LogPage.
  */
 
-#include "http/ngx_http_guildlog_find.h"
+#include "http/ngx_http_guildlog_search.h"
 #include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
@@ -43,7 +43,7 @@ enum {
 #define PAGE_HEAD  64
 
 
-/* the key is all arguments from the server on, without the token's kind */
+/* the key is all arguments from the guild on, without the token's kind */
 
 #define KEPT_FROM  1
 #define KEPT_KIND  3
@@ -79,7 +79,7 @@ enum {
 
 
 static ngx_int_t page_found(ngx_http_guildlog_call_t *call);
-static ngx_int_t page_head(ngx_http_guildlog_find_t *find, ngx_pool_t *pool,
+static ngx_int_t page_head(ngx_http_guildlog_search_t *search, ngx_pool_t *pool,
     ngx_str_t *head);
 static ngx_int_t page_read(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
@@ -182,9 +182,9 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
 
         /* the last argument is the state of a page that is kept */
 
-        return ngx_http_guildlog_find_start(call, &args[PAGE_CURSOR],
-                                            &args[call->nargs - 1], limit,
-                                            page_found, page_answer);
+        return ngx_http_guildlog_search_start(call, &args[PAGE_CURSOR],
+                                              &args[call->nargs - 1], limit,
+                                              page_found, page_answer);
     }
 
     if (stmt == ngx_guildlog_stmt_logs_plain) {
@@ -203,39 +203,39 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
 static ngx_int_t
 page_found(ngx_http_guildlog_call_t *call)
 {
-    u_char                     total[NGX_INT64_LEN], erased[NGX_INT64_LEN];
-    ngx_str_t                 *args;
-    ngx_pool_t                *pool;
-    ngx_http_guildlog_find_t  *find;
+    u_char                       total[NGX_INT64_LEN], erased[NGX_INT64_LEN];
+    ngx_str_t                   *args;
+    ngx_pool_t                  *pool;
+    ngx_http_guildlog_search_t  *search;
 
-    find = call->find;
+    search = call->search;
     pool = call->request->pool;
     args = call->args;
 
-    if (ngx_http_guildlog_find_ids(&args[FOUND_IDS], pool, find->result->ids,
-                                   find->nids)
+    if (ngx_http_guildlog_search_ids(&args[FOUND_IDS], pool,
+                                     search->result->ids, search->nids)
         != NGX_OK
-        || page_head(find, pool, &args[FOUND_HEAD]) != NGX_OK)
+        || page_head(search, pool, &args[FOUND_HEAD]) != NGX_OK)
     {
         return NGX_ERROR;
     }
 
     args[FOUND_TOTAL].data = total;
-    args[FOUND_TOTAL].len = ngx_sprintf(total, "%uL", find->total) - total;
+    args[FOUND_TOTAL].len = ngx_sprintf(total, "%uL", search->total) - total;
 
     ngx_str_set(&args[FOUND_MORE], "f");
 
-    if (find->total > find->limit) {
+    if (search->total > search->limit) {
         ngx_str_set(&args[FOUND_MORE], "t");
     }
 
-    args[FOUND_STATE] = find->head.state;
+    args[FOUND_STATE] = search->head.state;
 
     ngx_str_null(&args[FOUND_ERASED]);
 
-    if (find->head.erased >= 0) {
+    if (search->head.erased >= 0) {
         args[FOUND_ERASED].data = erased;
-        args[FOUND_ERASED].len = ngx_sprintf(erased, "%L", find->head.erased)
+        args[FOUND_ERASED].len = ngx_sprintf(erased, "%L", search->head.erased)
                                  - erased;
     }
 
@@ -248,7 +248,7 @@ page_found(ngx_http_guildlog_call_t *call)
 /* what logs_page() begins a page with */
 
 static ngx_int_t
-page_head(ngx_http_guildlog_find_t *find, ngx_pool_t *pool, ngx_str_t *head)
+page_head(ngx_http_guildlog_search_t *search, ngx_pool_t *pool, ngx_str_t *head)
 {
     uint64_t              n[NGX_GUILDLOG_CATEGORIES];
     ngx_uint_t            i;
@@ -257,18 +257,18 @@ page_head(ngx_http_guildlog_find_t *find, ngx_pool_t *pool, ngx_str_t *head)
     ngx_memzero(n, sizeof(n));
 
     for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
-        n[ngx_guildlog_type_category[i]] += find->result->counts[i];
+        n[ngx_guildlog_type_category[i]] += search->result->counts[i];
     }
 
     ngx_guildlog_json_init(&w, pool, 256);
     ngx_guildlog_json_begin(&w, '{');
 
     ngx_guildlog_json_key(&w, "total");
-    ngx_guildlog_json_number(&w, find->total);
+    ngx_guildlog_json_number(&w, search->total);
     ngx_guildlog_json_key(&w, "retentionMs");
-    ngx_guildlog_json_number(&w, find->head.retention);
+    ngx_guildlog_json_number(&w, search->head.retention);
     ngx_guildlog_json_key(&w, "walled");
-    ngx_guildlog_json_bool(&w, find->head.walled);
+    ngx_guildlog_json_bool(&w, search->head.walled);
     ngx_guildlog_json_key(&w, "categoryCounts");
     ngx_guildlog_json_begin(&w, '{');
 
@@ -296,10 +296,10 @@ page_read(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     status = ngx_http_guildlog_response_log_status(result);
 
     if (status == NGX_HTTP_CONFLICT) {
-        return ngx_http_guildlog_find_again(call);
+        return ngx_http_guildlog_search_again(call);
     }
 
-    if (status == NGX_HTTP_OK && result->rows <= call->find->nids) {
+    if (status == NGX_HTTP_OK && result->rows <= call->search->nids) {
 
         /* the last row says whether it ends a page that has enough bytes */
 
@@ -307,7 +307,7 @@ page_read(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
                                             NGX_HTTP_GUILDLOG_LOG_MORE);
 
         if (result->rows == 1 || more.len == 0 || *more.data != 't') {
-            return ngx_http_guildlog_find_again(call);
+            return ngx_http_guildlog_search_again(call);
         }
     }
 
@@ -390,7 +390,7 @@ page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt)
                    "guildlog page: asks once more");
 
     return ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt],
-                                      call->find ? page_read : page_answer);
+                                      call->search ? page_read : page_answer);
 }
 
 

@@ -1,8 +1,8 @@
 
 /*
  * Recording entries.  The body is parsed in slices, between which the worker
- * serves other requests.  One statement records the entries of many servers.
- * If it fails, a second one records each server by itself, so that one server
+ * serves other requests.  One statement records the entries of many guilds.
+ * If it fails, a second one records each guild by itself, so that one guild
  * does not fail the others.  That is safe: recording is idempotent by event_id.
  */
 
@@ -208,7 +208,7 @@ record_send(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 }
 
 
-/* may the cause be one server of the batch? */
+/* may the cause be one guild of the batch? */
 
 static ngx_uint_t
 record_is_apart(ngx_http_guildlog_call_t *call,
@@ -231,7 +231,7 @@ record_is_apart(ngx_http_guildlog_call_t *call,
 }
 
 
-/* which servers failed, and why */
+/* which guilds failed, and why */
 
 static void
 record_log(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)

@@ -507,7 +507,7 @@ request_permit(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
-    /* a path without a server is for the token's */
+    /* a path without a guild is for the token's */
 
     if (call->guild.data == NULL) {
         call->guild = ctx->token.guild;
@@ -525,8 +525,8 @@ request_permit(ngx_http_guildlog_call_t *call)
 
 
 /*
- * The arguments, in the order of every function: the token, the server, the
- * bot and the kind (the server alone for an operator), pieces of the path,
+ * The arguments, in the order of every function: the token, the guild, the
+ * bot and the kind (the guild alone for an operator), pieces of the path,
  * parameters; the body comes last.
  */
 
@@ -598,7 +598,7 @@ request_bind(ngx_http_guildlog_call_t *call)
 
 /*
  * A session stands where the id of a token does.  Where the platform does not
- * say that the person manages the server, the list of access decides.
+ * say that the person manages the guild, the list of access decides.
  */
 
 static ngx_int_t
@@ -618,8 +618,8 @@ request_bind_person(ngx_http_guildlog_call_t *call, ngx_uint_t pro)
         ngx_memcpy(rights, "m", 2);
     }
 
-    for (i = 0; i < person->nservers; i++) {
-        if (ngx_guildlog_str_eq(&person->servers[i].id, &call->guild)) {
+    for (i = 0; i < person->nguilds; i++) {
+        if (ngx_guildlog_str_eq(&person->guilds[i].id, &call->guild)) {
             ngx_memcpy(rights, "m", 2);
             break;
         }

@@ -71,7 +71,7 @@ response_send_row(ngx_http_guildlog_call_t *call,
         return response_send_revoked(call);
     }
 
-    if (ngx_guildlog_db_result_keep(result, r->pool) != NGX_OK) {
+    if (ngx_guildlog_db_result_retain(result, r->pool) != NGX_OK) {
         return NGX_ERROR;
     }
 

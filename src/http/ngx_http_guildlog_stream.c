@@ -6,7 +6,7 @@
  * meanwhile.
  */
 
-#include "http/ngx_http_guildlog_find.h"
+#include "http/ngx_http_guildlog_search.h"
 #include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"

@@ -11,7 +11,7 @@
 
 
 #include "http/ngx_http_guildlog_call.h"
-#include "http/ngx_http_guildlog_find.h"
+#include "http/ngx_http_guildlog_search.h"
 
 
 /* the arguments of the route: token, guild, bot, kind, filters, last id */
@@ -73,8 +73,8 @@ typedef struct {
 
 
 /*
- * A server and bot somebody listens to; lives as long as that.  One statement
- * of it runs at a time, by turns for all who are near the newest arrival, and
+ * A guild and bot somebody listens to; lives as long as that.  One statement
+ * of it runs at a time, in rounds: for all who are near the newest arrival, and
  * for one of those who are far behind it.
  */
 
@@ -90,7 +90,7 @@ struct ngx_http_guildlog_topic_s {
     ngx_event_t                    look;       /* timer: who is behind? */
     int64_t                        since;      /* of the query */
     int64_t                        arrival;    /* more than that is news */
-    ngx_uint_t                     turns;      /* of those far behind */
+    ngx_uint_t                     rounds;     /* of those far behind */
     ngx_uint_t                     failed;     /* in whose name, by number */
     ngx_uint_t                     place;      /* in the last question */
     ngx_str_t                      guild;
@@ -118,7 +118,7 @@ struct ngx_http_guildlog_listener_s {
     ngx_http_guildlog_call_t      *call;
     ngx_guildlog_match_t           match;
     int64_t                        since;      /* the arrival reached */
-    ngx_uint_t                     turn;       /* the last one it had */
+    ngx_uint_t                     round;      /* the last one it had */
     ngx_uint_t                     place;      /* in the last question */
     ngx_event_t                    heartbeat;
     ngx_http_guildlog_block_t     *block;      /* being sent */

@@ -1,7 +1,7 @@
 
 /*
  * What the listeners of a worker ask the database together: at which of these
- * servers has something arrived?  And every few seconds: which of these tokens
+ * guilds has something arrived?  And every few seconds: which of these tokens
  * are no longer valid?  Behind that: what arrived, who is served next, and how.
  */
 
@@ -800,7 +800,7 @@ fetch_handler(ngx_event_t *ev)
 /* reads for the listeners who are behind */
 
 /*
- * Finds who is behind.  Those who are far have every other turn, the one first
+ * Finds who is behind.  Those who are far have every other round, the one first
  * whose last one is the longest ago.
  */
 
@@ -831,7 +831,7 @@ stream_fetch_look(ngx_http_guildlog_topic_t *topic)
         if (topic->arrival - listener->since <= FETCH_NEAR) {
             since = ngx_min(since, listener->since);
 
-        } else if (far == NULL || listener->turn < far->turn) {
+        } else if (far == NULL || listener->round < far->round) {
             far = listener;
         }
     }
@@ -843,7 +843,7 @@ stream_fetch_look(ngx_http_guildlog_topic_t *topic)
             return;
         }
 
-        far->turn = ++topic->turns;
+        far->round = ++topic->rounds;
         since = far->since;
     }
 

@@ -261,7 +261,7 @@ trouble_judge(ngx_http_guildlog_probe_t *probe,
 }
 
 
-/* 1: a webhook of the channel belongs to another server */
+/* 1: a webhook of the channel belongs to another guild */
 
 static ngx_uint_t
 trouble_is_elsewhere(ngx_http_guildlog_probe_t *probe)

@@ -324,7 +324,7 @@ token_read(ngx_pool_t *pool, ngx_str_t *row, ngx_guildlog_token_t *token)
 
 
 /*
- * GET /log-types: what log-types.tsv tells, the same for all servers.
+ * GET /log-types: what log-types.tsv tells, the same for all guilds.
  */
 
 ngx_int_t

@@ -1,8 +1,8 @@
 
 /*
  * A visit, top-down: the platform exchanges the code, tells who the person is,
- * and which servers the person manages; the database tells which of these are
- * known.  A renewal begins with the servers.
+ * and which guilds the person manages; the database tells which of these are
+ * known.  A renewal begins with the guilds.
  */
 
 #include "http/ngx_http_guildlog_login.h"
@@ -86,7 +86,7 @@ static ngx_int_t visit_copy(ngx_pool_t *pool, ngx_str_t *text);
 static ngx_int_t visit_bearer(ngx_http_guildlog_visit_t *visit);
 static ngx_int_t visit_token(ngx_http_guildlog_visit_t *visit, json_t *json);
 static ngx_int_t visit_user(ngx_http_guildlog_visit_t *visit, json_t *json);
-static ngx_int_t visit_servers(ngx_http_guildlog_visit_t *visit, json_t *json);
+static ngx_int_t visit_guilds(ngx_http_guildlog_visit_t *visit, json_t *json);
 static ngx_int_t visit_known(ngx_http_guildlog_visit_t *visit, json_t *json);
 static void visit_ask(ngx_http_guildlog_visit_t *visit, const char *path,
     ngx_http_guildlog_visit_pt answered);
@@ -218,7 +218,7 @@ ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
-    visit_ask(visit, "/users/@me/guilds", visit_servers);
+    visit_ask(visit, "/users/@me/guilds", visit_guilds);
 
     return NGX_OK;
 }
@@ -363,14 +363,14 @@ visit_user(ngx_http_guildlog_visit_t *visit, json_t *json)
         return NGX_HTTP_SERVICE_UNAVAILABLE;
     }
 
-    visit_ask(visit, "/users/@me/guilds", visit_servers);
+    visit_ask(visit, "/users/@me/guilds", visit_guilds);
 
     return NGX_AGAIN;
 }
 
 
 static ngx_int_t
-visit_servers(ngx_http_guildlog_visit_t *visit, json_t *json)
+visit_guilds(ngx_http_guildlog_visit_t *visit, json_t *json)
 {
     ngx_int_t                   rc;
     ngx_str_t                   args[4];
@@ -378,7 +378,7 @@ visit_servers(ngx_http_guildlog_visit_t *visit, json_t *json)
 
     visit->person.asked = ngx_time();
 
-    if (ngx_guildlog_login_answer_servers(visit->pool, json, &visit->person)
+    if (ngx_guildlog_login_answer_guilds(visit->pool, json, &visit->person)
         != NGX_OK)
     {
         return NGX_HTTP_SERVICE_UNAVAILABLE;
@@ -426,7 +426,7 @@ visit_known(ngx_http_guildlog_visit_t *visit, json_t *json)
     ngx_log_error(NGX_LOG_INFO, ngx_cycle->log, 0,
                   "user %V %s, manages %ui servers", &visit->person.user,
                   visit->renews ? "was asked for anew" : "signed in",
-                  visit->person.nservers);
+                  visit->person.nguilds);
 
     return NGX_HTTP_OK;
 }

@@ -211,7 +211,7 @@ delivery_tick(ngx_event_t *ev)
     }
 
     if (!ngx_exiting) {
-        ngx_guildlog_delivery_turn_quota(d);
+        ngx_guildlog_delivery_slot_quota(d);
     }
 
     if (!ngx_exiting && d->mine) {
@@ -229,7 +229,7 @@ delivery_tick(ngx_event_t *ev)
         }
 
         ngx_guildlog_delivery_lanes_doubts(d);
-        ngx_guildlog_delivery_turn(d);
+        ngx_guildlog_delivery_slots(d);
     }
 
     ngx_guildlog_delivery_refused_tell(d);
@@ -260,9 +260,9 @@ delivery_go(ngx_event_t *ev)
     rested = ev->timedout;
     ev->timedout = 0;
 
-    requests = ngx_guildlog_delivery_turn_requests(d);
+    requests = ngx_guildlog_delivery_slot_requests(d);
 
-    if (requests && ngx_guildlog_delivery_turn_stepping(d)) {
+    if (requests && ngx_guildlog_delivery_slot_stepping(d)) {
         return;
     }
 

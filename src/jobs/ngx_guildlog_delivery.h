@@ -1,7 +1,7 @@
 
 /*
  * Delivery: the loop in the one worker of a machine that delivers.  It leases
- * shards, finds lanes with something to do, gives each its turn to send, and
+ * shards, finds lanes with something to do, gives each its slots, and
  * commits their steps many at a time.
  */
 

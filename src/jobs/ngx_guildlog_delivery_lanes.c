@@ -1,6 +1,6 @@
 
 /*
- * The lanes at hand and their servers.  A lane enters when it has something to
+ * The lanes at hand and their guilds.  A lane enters when it has something to
  * do, and is forgotten when it has not, or is somebody else's.  Now and then
  * each unconfirmed message becomes a lane of its own, which looks for it and
  * vanishes.
@@ -51,9 +51,9 @@ static ngx_uint_t delivery_queue_has_ended(ngx_guildlog_delivery_t *d,
     ngx_str_t *guild, ngx_str_t *id, ngx_str_t *since);
 static uint64_t delivery_queue_call(ngx_str_t *guild, ngx_str_t *id,
     ngx_str_t *since);
-static ngx_uint_t delivery_turn_grant(ngx_guildlog_lane_t *lane);
-static ngx_uint_t delivery_turn_safe(ngx_guildlog_delivery_t *d);
-static void delivery_turn_there(ngx_guildlog_delivery_t *d, ngx_uint_t before);
+static ngx_uint_t delivery_slot_grant(ngx_guildlog_lane_t *lane);
+static ngx_uint_t delivery_slot_safe(ngx_guildlog_delivery_t *d);
+static void delivery_slot_there(ngx_guildlog_delivery_t *d, ngx_uint_t before);
 
 
 void
@@ -156,14 +156,14 @@ delivery_lanes_enter(ngx_guildlog_delivery_t *d,
         return rc;
     }
 
-    lane->server = delivery_lanes_guild(d, &lane->guild);
-    if (lane->server == NULL) {
+    lane->round = delivery_lanes_guild(d, &lane->guild);
+    if (lane->round == NULL) {
         ngx_guildlog_lane_memory_free(lane);
         return NGX_ERROR;
     }
 
     d->nlanes++;
-    lane->server->lanes++;
+    lane->round->lanes++;
 
     ngx_queue_insert_tail(place, &lane->link);
 
@@ -451,7 +451,7 @@ ngx_guildlog_delivery_queue_init(ngx_guildlog_delivery_t *d,
 {
     ngx_queue_init(&d->stepping);
     ngx_queue_init(&d->going);
-    ngx_queue_init(&d->servers);
+    ngx_queue_init(&d->rounds);
     ngx_queue_init(&d->refused);
 
     /* not cancelable: a worker that exits gives its leases away first */
@@ -541,8 +541,8 @@ ngx_guildlog_delivery_queue_wait(ngx_guildlog_lane_t *lane,
     lane->state = state;
     lane->permit = NGX_GUILDLOG_PERMIT_WAITS;
 
-    ngx_queue_insert_tail(&lane->server->waiting, &lane->queue);
-    ngx_guildlog_delivery_queue_line_up(lane->delivery, lane->server);
+    ngx_queue_insert_tail(&lane->round->waiting, &lane->queue);
+    ngx_guildlog_delivery_queue_line_up(lane->delivery, lane->round);
 
     ngx_guildlog_delivery_queue_post(lane->delivery);
 }
@@ -567,7 +567,7 @@ ngx_guildlog_delivery_queue_step(ngx_guildlog_lane_t *lane,
         d->bytes += lane->room;
     }
 
-    /* from the next turn of the event loop on, together with others */
+    /* from the next pass of the event loop on, together with others */
 
     if (ngx_queue_empty(&d->stepping)) {
         ngx_guildlog_delivery_queue_post(d);
@@ -594,10 +594,10 @@ ngx_guildlog_delivery_queue_line_up(ngx_guildlog_delivery_t *d,
     ngx_guildlog_guild_t *guild)
 {
     if (!guild->queued && !ngx_queue_empty(&guild->waiting)
-        && guild->sending < NGX_GUILDLOG_DELIVERY_SERVER)
+        && guild->sending < NGX_GUILDLOG_DELIVERY_GUILD)
     {
         guild->queued = 1;
-        ngx_queue_insert_tail(&d->servers, &guild->queue);
+        ngx_queue_insert_tail(&d->rounds, &guild->queue);
     }
 }
 
@@ -608,9 +608,9 @@ static void
 delivery_queue_sent(ngx_guildlog_lane_t *lane)
 {
     lane->permit = NGX_GUILDLOG_PERMIT_NONE;
-    lane->server->sending--;
+    lane->round->sending--;
 
-    ngx_guildlog_delivery_queue_line_up(lane->delivery, lane->server);
+    ngx_guildlog_delivery_queue_line_up(lane->delivery, lane->round);
 }
 
 
@@ -642,7 +642,7 @@ ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
                    &lane->guild);
 
     d = lane->delivery;
-    guild = lane->server;
+    guild = lane->round;
 
     switch (lane->permit) {
 
@@ -767,35 +767,35 @@ ngx_guildlog_delivery_queue_find(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
  */
 
 void
-ngx_guildlog_delivery_turn_quota(ngx_guildlog_delivery_t *d)
+ngx_guildlog_delivery_slot_quota(ngx_guildlog_delivery_t *d)
 {
     ngx_uint_t  before;
 
     before = d->pace.failures;
 
     ngx_guildlog_quota_grant(d->env.stats, &d->pace, ngx_current_msec,
-                             !ngx_queue_empty(&d->servers));
+                             !ngx_queue_empty(&d->rounds));
 
-    delivery_turn_there(d, before);
+    delivery_slot_there(d, before);
 }
 
 
-/* the servers take turns; each may have NGX_GUILDLOG_DELIVERY_SERVER requests
+/* the guilds take rounds; each may have NGX_GUILDLOG_DELIVERY_GUILD requests
    under way at once */
 
 void
-ngx_guildlog_delivery_turn(ngx_guildlog_delivery_t *d)
+ngx_guildlog_delivery_slots(ngx_guildlog_delivery_t *d)
 {
     ngx_queue_t           *q;
     ngx_guildlog_lane_t   *lane;
     ngx_guildlog_guild_t  *guild;
 
-    if (!delivery_turn_safe(d)) {
+    if (!delivery_slot_safe(d)) {
         return;
     }
 
-    while (!ngx_queue_empty(&d->servers)) {
-        guild = ngx_queue_data(ngx_queue_head(&d->servers),
+    while (!ngx_queue_empty(&d->rounds)) {
+        guild = ngx_queue_data(ngx_queue_head(&d->rounds),
                                ngx_guildlog_guild_t, queue);
 
         if (ngx_guildlog_delivery_refused_rests(guild)) {
@@ -808,7 +808,7 @@ ngx_guildlog_delivery_turn(ngx_guildlog_delivery_t *d)
         q = ngx_queue_head(&guild->waiting);
         lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
 
-        if (!delivery_turn_grant(lane)) {
+        if (!delivery_slot_grant(lane)) {
             return;
         }
 
@@ -823,7 +823,7 @@ ngx_guildlog_delivery_turn(ngx_guildlog_delivery_t *d)
 
 
 static ngx_uint_t
-delivery_turn_grant(ngx_guildlog_lane_t *lane)
+delivery_slot_grant(ngx_guildlog_lane_t *lane)
 {
     if (!ngx_guildlog_delivery_queue_room(lane->delivery)
         || !ngx_guildlog_pace_take(&lane->delivery->pace, ngx_current_msec))
@@ -832,32 +832,32 @@ delivery_turn_grant(ngx_guildlog_lane_t *lane)
     }
 
     lane->permit = NGX_GUILDLOG_PERMIT_GRANTED;
-    lane->server->sending++;
+    lane->round->sending++;
 
     return 1;
 }
 
 
 ngx_uint_t
-ngx_guildlog_delivery_turn_take(ngx_guildlog_lane_t *lane)
+ngx_guildlog_delivery_slot_take(ngx_guildlog_lane_t *lane)
 {
     ngx_guildlog_delivery_t  *d;
 
     d = lane->delivery;
 
     return !ngx_exiting
-           && ngx_queue_empty(&d->servers)
-           && !ngx_guildlog_delivery_refused_rests(lane->server)
-           && lane->server->sending < NGX_GUILDLOG_DELIVERY_SERVER
-           && delivery_turn_safe(d)
-           && delivery_turn_grant(lane);
+           && ngx_queue_empty(&d->rounds)
+           && !ngx_guildlog_delivery_refused_rests(lane->round)
+           && lane->round->sending < NGX_GUILDLOG_DELIVERY_GUILD
+           && delivery_slot_safe(d)
+           && delivery_slot_grant(lane);
 }
 
 
 /* would a request be answered before the leases end? */
 
 static ngx_uint_t
-delivery_turn_safe(ngx_guildlog_delivery_t *d)
+delivery_slot_safe(ngx_guildlog_delivery_t *d)
 {
     return d->leased
            && (ngx_msec_int_t) (d->lease_until - ngx_current_msec)
@@ -866,7 +866,7 @@ delivery_turn_safe(ngx_guildlog_delivery_t *d)
 
 
 ngx_int_t
-ngx_guildlog_delivery_turn_send(ngx_guildlog_lane_t *lane, const char *method,
+ngx_guildlog_delivery_slot_send(ngx_guildlog_lane_t *lane, const char *method,
     const ngx_str_t *path, const ngx_str_t *authorization,
     const ngx_str_t *type, const ngx_str_t *body,
     ngx_guildlog_client_handler_pt handler)
@@ -879,7 +879,7 @@ ngx_guildlog_delivery_turn_send(ngx_guildlog_lane_t *lane, const char *method,
 
     ngx_time_update();
 
-    if (delivery_turn_safe(d)
+    if (delivery_slot_safe(d)
         && !ngx_guildlog_pace_paused(&d->pace, ngx_current_msec))
     {
         lane->exchange = ngx_guildlog_client_send(d->env.client, method, path,
@@ -901,7 +901,7 @@ ngx_guildlog_delivery_turn_send(ngx_guildlog_lane_t *lane, const char *method,
 
 
 void
-ngx_guildlog_delivery_turn_answered(ngx_guildlog_lane_t *lane,
+ngx_guildlog_delivery_slot_answered(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_verdict_t *verdict)
 {
     ngx_uint_t                before;
@@ -910,7 +910,7 @@ ngx_guildlog_delivery_turn_answered(ngx_guildlog_lane_t *lane,
     d = lane->delivery;
 
     if (verdict->refused) {
-        ngx_guildlog_delivery_refused(d, lane->server);
+        ngx_guildlog_delivery_refused(d, lane->round);
     }
 
     delivery_queue_sent(lane);
@@ -924,16 +924,16 @@ ngx_guildlog_delivery_turn_answered(ngx_guildlog_lane_t *lane,
         ngx_log_error(NGX_LOG_WARN, d->env.log, 0,
                       "the platform wants this address to pause for %ui ms",
                       verdict->pause_ms);
-        ngx_guildlog_pace_pause(d->pace.kept, ngx_current_msec,
+        ngx_guildlog_pace_pause(d->pace.shared, ngx_current_msec,
                                 verdict->pause_ms + DELIVERY_TURN_MARGIN);
     }
 
-    delivery_turn_there(d, before);
+    delivery_slot_there(d, before);
 }
 
 
 static void
-delivery_turn_there(ngx_guildlog_delivery_t *d, ngx_uint_t before)
+delivery_slot_there(ngx_guildlog_delivery_t *d, ngx_uint_t before)
 {
     if (before && !d->pace.failures) {
         ngx_log_error(NGX_LOG_NOTICE, d->env.log, 0, "the platform is there");
@@ -942,7 +942,7 @@ delivery_turn_there(ngx_guildlog_delivery_t *d, ngx_uint_t before)
 
 
 ngx_uint_t
-ngx_guildlog_delivery_turn_requests(ngx_guildlog_delivery_t *d)
+ngx_guildlog_delivery_slot_requests(ngx_guildlog_delivery_t *d)
 {
     ngx_uint_t  n;
 
@@ -959,7 +959,7 @@ ngx_guildlog_delivery_turn_requests(ngx_guildlog_delivery_t *d)
 
 
 ngx_uint_t
-ngx_guildlog_delivery_turn_stepping(ngx_guildlog_delivery_t *d)
+ngx_guildlog_delivery_slot_stepping(ngx_guildlog_delivery_t *d)
 {
     ngx_uint_t  i;
 

@@ -1,7 +1,7 @@
 
 /*
  * Between the files of the loop: the leases, the lanes, their steps and their
- * turns.  Of the files of a lane only ngx_guildlog_lane.c and
+ * slots.  Of the files of a lane only ngx_guildlog_lane.c and
  * ngx_guildlog_lane_call.c include this.
  */
 
@@ -25,7 +25,7 @@
 #define NGX_GUILDLOG_DELIVERY_BUCKETS    4096
 #define NGX_GUILDLOG_DELIVERY_MARK       256     /* bytes */
 #define NGX_GUILDLOG_DELIVERY_ENDED      256     /* lanes, the last ones */
-#define NGX_GUILDLOG_DELIVERY_SERVER     10      /* requests a server at once */
+#define NGX_GUILDLOG_DELIVERY_GUILD     10      /* requests a guild at once */
 
 
 #define ngx_guildlog_delivery_due(at)                                         \
@@ -59,11 +59,11 @@ struct ngx_guildlog_delivery_s {
     /* the queues */
     ngx_event_t                    tick;
     ngx_event_t                    go;
-    ngx_queue_t                    stepping; /* lanes to be stepped */
+    ngx_queue_t                    stepping;  /* lanes to be stepped */
     ngx_queue_t                    going;    /* lanes that are to go on */
-    ngx_queue_t                    servers;  /* with lanes that wait, and
+    ngx_queue_t                    rounds;    /* with lanes that wait, and
                                                 may send */
-    ngx_queue_t                    refused;  /* servers with refusals */
+    ngx_queue_t                    refused;  /* guilds with refusals */
     ngx_guildlog_pace_t            pace;
     size_t                         bytes;    /* of entries at hand, and what is
                                                 reserved for more */
@@ -126,7 +126,7 @@ struct ngx_guildlog_delivery_s {
 void ngx_guildlog_delivery_queue_init(ngx_guildlog_delivery_t *d,
     ngx_event_handler_pt tick, ngx_event_handler_pt go);
 
-/* these let the loop run in the next turn of the event loop: the tick; the
+/* these let the loop run in the next pass of the event loop: the tick; the
    lanes that are to go on, if there are any */
 void ngx_guildlog_delivery_queue_post(ngx_guildlog_delivery_t *d);
 void ngx_guildlog_delivery_queue_post_go(ngx_guildlog_delivery_t *d);
@@ -134,12 +134,12 @@ void ngx_guildlog_delivery_queue_post_go(ngx_guildlog_delivery_t *d);
 /* runs the state of a lane that has what it waited for */
 void ngx_guildlog_delivery_queue_resume(ngx_guildlog_lane_t *lane);
 
-/* a server is next, if it has lanes that wait, and may send */
+/* a guild is next, if it has lanes that wait, and may send */
 void ngx_guildlog_delivery_queue_line_up(ngx_guildlog_delivery_t *d,
     ngx_guildlog_guild_t *guild);
 /* memory was reserved for entries: they are here */
 void ngx_guildlog_delivery_queue_settle(ngx_guildlog_lane_t *lane);
-/* frees the server, unless somebody has a use for it */
+/* frees the guild, unless somebody has a use for it */
 void ngx_guildlog_delivery_queue_let_guild(ngx_guildlog_guild_t *guild);
 
 
@@ -175,7 +175,7 @@ void ngx_guildlog_delivery_park_log(const ngx_guildlog_lane_env_t *env,
 
 /*
  * ngx_guildlog_delivery_step.c: the database counts what the platform
- * refused to a server.  Until it has, and while the server has to rest, none
+ * refused to a guild.  Until it has, and while the guild has to rest, none
  * of its lanes sends.
  */
 
@@ -195,13 +195,13 @@ void ngx_guildlog_delivery_step(ngx_guildlog_delivery_t *d);
 /* ngx_guildlog_delivery_lanes.c: gives permits, first to questions of requests,
    which have a share, then to lanes that wait */
 
-void ngx_guildlog_delivery_turn_quota(ngx_guildlog_delivery_t *d);
-void ngx_guildlog_delivery_turn(ngx_guildlog_delivery_t *d);
+void ngx_guildlog_delivery_slot_quota(ngx_guildlog_delivery_t *d);
+void ngx_guildlog_delivery_slots(ngx_guildlog_delivery_t *d);
 
 /* have there been requests lately, of any worker? */
-ngx_uint_t ngx_guildlog_delivery_turn_requests(ngx_guildlog_delivery_t *d);
+ngx_uint_t ngx_guildlog_delivery_slot_requests(ngx_guildlog_delivery_t *d);
 /* is a step under way?  A step that hangs holds up no other: it is none */
-ngx_uint_t ngx_guildlog_delivery_turn_stepping(ngx_guildlog_delivery_t *d);
+ngx_uint_t ngx_guildlog_delivery_slot_stepping(ngx_guildlog_delivery_t *d);
 
 
 #endif /* _NGX_GUILDLOG_DELIVERY_LOOP_H_INCLUDED_ */

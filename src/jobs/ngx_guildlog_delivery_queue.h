@@ -13,10 +13,10 @@
 #include "jobs/ngx_guildlog_lane.h"
 
 
-/* a server with lanes; freed with the last of them */
+/* a guild with lanes; freed with the last of them */
 
 struct ngx_guildlog_guild_s {
-    ngx_queue_t                    link;     /* of all servers */
+    ngx_queue_t                    link;     /* of all guilds */
     ngx_queue_t                    queue;    /* of those that are next */
     ngx_queue_t                    waiting;  /* its lanes that want a permit */
     ngx_queue_t                    tell;     /* of those with refusals */
@@ -68,19 +68,19 @@ ngx_uint_t ngx_guildlog_delivery_queue_room(ngx_guildlog_delivery_t *delivery);
 /* ngx_guildlog_delivery_lanes.c: who sends next */
 
 /* a permit without waiting, if nobody waits; 1: the lane has it */
-ngx_uint_t ngx_guildlog_delivery_turn_take(ngx_guildlog_lane_t *lane);
+ngx_uint_t ngx_guildlog_delivery_slot_take(ngx_guildlog_lane_t *lane);
 
 /*
  * Uses the permit; authorization as for ngx_guildlog_client_send().  The
  * handler gets the lane, and has to call answered().  NGX_DECLINED: not now,
  * the permit is given back and nothing was sent.
  */
-ngx_int_t ngx_guildlog_delivery_turn_send(ngx_guildlog_lane_t *lane,
+ngx_int_t ngx_guildlog_delivery_slot_send(ngx_guildlog_lane_t *lane,
     const char *method, const ngx_str_t *path, const ngx_str_t *authorization,
     const ngx_str_t *type, const ngx_str_t *body,
     ngx_guildlog_client_handler_pt handler);
 
-void ngx_guildlog_delivery_turn_answered(ngx_guildlog_lane_t *lane,
+void ngx_guildlog_delivery_slot_answered(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_verdict_t *verdict);
 
 

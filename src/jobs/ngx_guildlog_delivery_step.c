@@ -15,7 +15,7 @@
 #define DELIVERY_PARK_CAUSE  256
 
 
-#define DELIVERY_REFUSED_SERVERS  64    /* at once */
+#define DELIVERY_REFUSED_GUILDS  64    /* at once */
 
 
 typedef enum {
@@ -61,9 +61,9 @@ ngx_guildlog_delivery_step(ngx_guildlog_delivery_t *d)
             continue;
         }
 
-        if (ngx_guildlog_delivery_turn_requests(d)) {
+        if (ngx_guildlog_delivery_slot_requests(d)) {
 
-            if (ngx_guildlog_delivery_turn_stepping(d)
+            if (ngx_guildlog_delivery_slot_stepping(d)
                 || !ngx_queue_empty(&d->going))
             {
                 return;
@@ -491,8 +491,8 @@ ngx_guildlog_delivery_park_log(const ngx_guildlog_lane_env_t *env,
 
 
 /*
- * Requests of a server that the platform refused.  The database counts them,
- * for all machines, and says when the server has to rest.
+ * Requests of a guild that the platform refused.  The database counts them,
+ * for all machines, and says when the guild has to rest.
  */
 
 void
@@ -514,9 +514,9 @@ void
 ngx_guildlog_delivery_refused_tell(ngx_guildlog_delivery_t *d)
 {
     u_char                *g, *n;
-    u_char                 guilds[DELIVERY_REFUSED_SERVERS
+    u_char                 guilds[DELIVERY_REFUSED_GUILDS
                                   * (NGX_INT64_LEN + 1) + 2];
-    u_char                 counts[DELIVERY_REFUSED_SERVERS
+    u_char                 counts[DELIVERY_REFUSED_GUILDS
                                   * (NGX_INT_T_LEN + 1) + 2];
     ngx_str_t              args[2];
     ngx_uint_t             i;
@@ -535,7 +535,7 @@ ngx_guildlog_delivery_refused_tell(ngx_guildlog_delivery_t *d)
     q = ngx_queue_head(&d->refused);
 
     for (i = 0;
-         i < DELIVERY_REFUSED_SERVERS && q != ngx_queue_sentinel(&d->refused);
+         i < DELIVERY_REFUSED_GUILDS && q != ngx_queue_sentinel(&d->refused);
          i++)
     {
         guild = ngx_queue_data(q, ngx_guildlog_guild_t, tell);
@@ -605,7 +605,7 @@ delivery_refused_again(ngx_guildlog_delivery_t *d)
 }
 
 
-/* the row of a server: has it to rest? */
+/* the row of a guild: has it to rest? */
 
 static void
 delivery_refused_take(ngx_guildlog_delivery_t *d,
@@ -681,7 +681,7 @@ ngx_guildlog_delivery_refused_put_off(ngx_guildlog_guild_t *guild)
         n++;
     }
 
-    /* the server goes with its last lane */
+    /* the guild goes with its last lane */
 
     while (n--) {
         q = ngx_queue_head(&guild->waiting);

@@ -10,7 +10,7 @@
 #include "jobs/ngx_guildlog_indexer.h"
 
 
-#define INDEXER_MOMENT  250      /* us; then others have a turn */
+#define INDEXER_MOMENT  250      /* us; a slice; then others work */
 #define INDEXER_BURST   20000    /* us of work, then a pause */
 #define INDEXER_RETRY   5000     /* ms, the database refused */
 
@@ -78,8 +78,8 @@ struct ngx_guildlog_indexer_s {
     indexer_state_e                state;
     ngx_guildlog_indexer_job_t     job;
     ngx_guildlog_db_query_t       *query;      /* NULL: none is asked */
-    ngx_event_t                    event;      /* the next turn */
-    uint64_t                       turn_us;    /* this one began */
+    ngx_event_t                    event;      /* the next slice */
+    uint64_t                       slice_us;   /* this one began */
     uint64_t                       work_us;    /* since the last pause, here
                                                   and in the database */
 };
@@ -101,7 +101,7 @@ typedef enum {
 } indexer_job_doc_e;
 
 
-static void indexer_turn(ngx_event_t *ev);
+static void indexer_slice(ngx_event_t *ev);
 static void indexer_ask_job(ngx_guildlog_indexer_t *indexer);
 static void indexer_job_done(void *data, ngx_guildlog_db_result_t *result);
 static void indexer_ask_docs(ngx_guildlog_indexer_t *indexer);
@@ -178,7 +178,7 @@ ngx_guildlog_indexer_create(ngx_cycle_t *cycle, ngx_msec_t interval,
     indexer->log = cycle->log;
     indexer->job.log = cycle->log;
 
-    indexer->event.handler = indexer_turn;
+    indexer->event.handler = indexer_slice;
     indexer->event.data = indexer;
     indexer->event.log = cycle->log;
     indexer->event.cancelable = 1;
@@ -204,7 +204,7 @@ ngx_guildlog_indexer_destroy(ngx_guildlog_indexer_t *indexer)
 
 
 static void
-indexer_turn(ngx_event_t *ev)
+indexer_slice(ngx_event_t *ev)
 {
     ngx_guildlog_indexer_t *indexer = ev->data;
 
@@ -232,11 +232,11 @@ indexer_turn(ngx_event_t *ev)
                    state->name, &indexer->job.what, &indexer->job.guild,
                    &indexer->job.bot);
 
-    indexer->turn_us = ngx_guildlog_clock_us();
+    indexer->slice_us = ngx_guildlog_clock_us();
 
     state->handler(indexer);
 
-    indexer->work_us += ngx_guildlog_clock_us() - indexer->turn_us;
+    indexer->work_us += ngx_guildlog_clock_us() - indexer->slice_us;
 }
 
 
@@ -329,7 +329,7 @@ indexer_docs_done(void *data, ngx_guildlog_db_result_t *result)
     job->page = ngx_create_pool(INDEXER_JOB_POOL, job->log);
 
     if (job->page == NULL
-        || ngx_guildlog_db_result_keep(result, job->page) != NGX_OK)
+        || ngx_guildlog_db_result_retain(result, job->page) != NGX_OK)
     {
         indexer_end(indexer, INDEXER_RETRY);
         return;
@@ -483,8 +483,8 @@ indexer_put_done(void *data, ngx_guildlog_db_result_t *result)
 
 
 /*
- * What is wrong with a server's entries or segments must not stop the others:
- * the schema leaves that server out for a while.
+ * What is wrong with a guild's entries or segments must not stop the others:
+ * the schema leaves that guild out for a while.
  */
 
 static void
@@ -580,7 +580,7 @@ indexer_answered(ngx_guildlog_indexer_t *indexer,
 static ngx_uint_t
 indexer_late(ngx_guildlog_indexer_t *indexer)
 {
-    return ngx_guildlog_clock_us() - indexer->turn_us >= INDEXER_MOMENT;
+    return ngx_guildlog_clock_us() - indexer->slice_us >= INDEXER_MOMENT;
 }
 
 

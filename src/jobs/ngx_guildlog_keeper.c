@@ -187,7 +187,7 @@ keeper_task(ngx_guildlog_keeper_t *keeper, const char *name,
     ngx_guildlog_task_t  *task;
 
     label.data = buf;
-    label.len = (keeper->database->kept == 1
+    label.len = (keeper->database->keeper == 1
                  ? ngx_snprintf(buf, sizeof(buf), "%s", name)
                  : ngx_snprintf(buf, sizeof(buf), "%s of %V", name,
                                 &keeper->database->name))

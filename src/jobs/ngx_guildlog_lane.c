@@ -674,7 +674,7 @@ ngx_guildlog_lane_outcome_decide(ngx_guildlog_lane_t *lane, int64_t to,
 
     if (lane_outcome_wait(lane) || !lane->verified
         || !(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED
-             || ngx_guildlog_delivery_turn_take(lane)))
+             || ngx_guildlog_delivery_slot_take(lane)))
     {
         ngx_guildlog_delivery_queue_give_back(lane);
         lane_outcome_end(lane);

@@ -149,7 +149,7 @@ struct ngx_guildlog_lane_s {
     ngx_queue_t                    link;     /* of all lanes */
     ngx_queue_t                    queue;    /* for a step, for a permit, or
                                                 to go on */
-    ngx_guildlog_guild_t          *server;
+    ngx_guildlog_guild_t          *round;
     ngx_guildlog_permit_e          permit;
     ngx_uint_t                     crowd;    /* lanes in its step at most, for
                                                 one of them is to blame for a
@@ -179,11 +179,11 @@ struct ngx_guildlog_lane_s {
     unsigned                       asked:1;      /* for a webhook, which may
                                                     still be made */
     unsigned                       verified:1;   /* its channel is the
-                                                    server's */
+                                                    guild's */
     unsigned                       denied:1;     /* the database said no to
                                                     what it was told last */
     unsigned                       foreign:1;    /* its channel is another
-                                                    server's: its webhook
+                                                    guild's: its webhook
                                                     goes, then it ends */
 
     /* how far it is */
@@ -335,7 +335,7 @@ void ngx_guildlog_lane_webhook_close(ngx_guildlog_lane_t *lane);
 void ngx_guildlog_lane_webhook_delete(ngx_guildlog_lane_t *lane);
 
 
-/* ngx_guildlog_lane_call.c: is its channel the server's? */
+/* ngx_guildlog_lane_call.c: is its channel the guild's? */
 
 /* asks; if it is, the lane goes on with that state */
 void ngx_guildlog_lane_verify(ngx_guildlog_lane_t *lane,
@@ -343,7 +343,7 @@ void ngx_guildlog_lane_verify(ngx_guildlog_lane_t *lane,
 void ngx_guildlog_lane_verify_ask(ngx_guildlog_lane_t *lane);
 void ngx_guildlog_lane_verify_told(ngx_guildlog_lane_t *lane);
 void ngx_guildlog_lane_verify_again(ngx_guildlog_lane_t *lane);
-/* is that the id of another server?  Empty: the platform did not tell it */
+/* is that the id of another guild?  Empty: the platform did not tell it */
 ngx_uint_t ngx_guildlog_lane_verify_foreign(ngx_guildlog_lane_t *lane,
     const ngx_str_t *guild_id);
 
@@ -388,7 +388,7 @@ typedef struct {
     u_char                         numbers[8][NGX_INT64_LEN];
 } ngx_guildlog_lane_args_t;
 
-/* sets the first five: the owner, server, lane, fence and step */
+/* sets the first five: the owner, guild, lane, fence and step */
 void ngx_guildlog_lane_tell_args(ngx_guildlog_lane_t *lane,
     ngx_guildlog_lane_args_t *args);
 /* sets the i-th */

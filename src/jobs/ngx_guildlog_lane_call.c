@@ -60,7 +60,7 @@ ngx_guildlog_lane_call(ngx_guildlog_lane_t *lane,
         body = &lane->body;
     }
 
-    return ngx_guildlog_delivery_turn_send(lane, request.method, &request.path,
+    return ngx_guildlog_delivery_slot_send(lane, request.method, &request.path,
                                            authorization, type, body, handler);
 }
 
@@ -104,7 +104,7 @@ ngx_guildlog_lane_call_judge(ngx_guildlog_lane_t *lane,
 
     ngx_guildlog_traffic_call(lane->env->traffic, call, verdict->class, scope,
                               answer->status);
-    ngx_guildlog_delivery_turn_answered(lane, verdict);
+    ngx_guildlog_delivery_slot_answered(lane, verdict);
 }
 
 
@@ -470,10 +470,10 @@ lane_tell_parked(void *data, ngx_guildlog_db_result_t *result)
 
 /*
  * Whose is the channel?  Nothing is made, used or deleted in a channel of
- * another server, so a lane asks the platform once before that: for the
+ * another guild, so a lane asks the platform once before that: for the
  * channel, or for the webhook that the lane has.  If the platform does not say
  * whose the channel is, the directory decides; if that does not know it, the
- * server's own word counts.
+ * guild's own word counts.
  */
 
 void

@@ -262,7 +262,7 @@ lane_webhook_created(void *data, ngx_guildlog_client_response_t *answer)
 }
 
 
-/* the webhook just made is in a channel of another server: it goes at once */
+/* the webhook just made is in a channel of another guild: it goes at once */
 
 static void
 lane_webhook_undo(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)

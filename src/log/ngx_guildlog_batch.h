@@ -20,7 +20,7 @@ typedef struct ngx_guildlog_batch_s  ngx_guildlog_batch_t;
  * Makes the arguments of the recording functions of a body, which has to stay:
  * a JSON array, or with ndjson set an object a line.  An entry that breaks a
  * rule keeps its place, and stands among the errors.  With many set each entry
- * says its server.  NULL: memory.
+ * says its guild.  NULL: memory.
  */
 
 ngx_guildlog_batch_t *ngx_guildlog_batch_create(ngx_pool_t *pool,

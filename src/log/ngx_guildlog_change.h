@@ -1,7 +1,7 @@
 
 /*
  * A change of an entry, {key, old, new}, as people read it: in the language of
- * a server, and piece by piece, so that each reader writes a user or a time in
+ * a guild, and piece by piece, so that each reader writes a user or a time in
  * its own way.  Pure.
  */
 

@@ -1,7 +1,7 @@
 
 /*
  * The cursor of a page: the id that the next one stays below, as text that
- * means nothing to the reader.  It is bound to nothing: of another server or
+ * means nothing to the reader.  It is bound to nothing: of another guild or
  * query it is simply a position.
  */
 

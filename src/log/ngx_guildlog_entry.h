@@ -75,7 +75,7 @@ typedef enum {
 
 /*
  * Holds a parsed entry against the rules that need neither data nor a clock;
- * with many set it says its server.  NGX_OK: values are those of its
+ * with many set it says its guild.  NGX_OK: values are those of its
  * NGX_GUILDLOG_ENTRY_FIELDS fields, NULL for what is absent; NGX_DECLINED:
  * *error names the field and the rule; NGX_ERROR: memory.
  */

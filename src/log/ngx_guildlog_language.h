@@ -1,6 +1,6 @@
 
 /*
- * What is known of the log types, and what a server reads in its own language:
+ * What is known of the log types, and what a guild reads in its own language:
  * their titles and sentences, and the words around them.  Languages are
  * numbered as in "locale".  Pure.
  */

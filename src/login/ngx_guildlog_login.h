@@ -12,7 +12,7 @@
 #include "base/ngx_guildlog_seal.h"
 
 
-#define NGX_GUILDLOG_LOGIN_SERVERS   100
+#define NGX_GUILDLOG_LOGIN_GUILDS   100
 
 /* s */
 #define NGX_GUILDLOG_LOGIN_LIVES     43200
@@ -50,7 +50,7 @@ typedef struct {
 typedef struct {
     ngx_str_t                      id;
     ngx_str_t                      icon;     /* empty: none */
-} ngx_guildlog_login_server_t;
+} ngx_guildlog_login_guild_t;
 
 
 typedef struct {
@@ -61,8 +61,8 @@ typedef struct {
     ngx_str_t                      access;   /* the platform's token */
     time_t                         expires;
     time_t                         asked;    /* the platform, last */
-    ngx_guildlog_login_server_t   *servers;  /* that the person manages */
-    ngx_uint_t                     nservers;
+    ngx_guildlog_login_guild_t    *guilds;   /* that the person manages */
+    ngx_uint_t                     nguilds;
 } ngx_guildlog_login_person_t;
 
 
@@ -70,7 +70,7 @@ typedef struct {
  * ngx_guildlog_login_cookie.c
  *
  * open: NGX_DECLINED if none of the keys made it, or not for this.  What is
- * found lives as long as the pool.  A person's cookie holds 100 servers; where
+ * found lives as long as the pool.  A person's cookie holds 100 guilds; where
  * their icons are too long for it, it leaves out icons.
  */
 
@@ -138,8 +138,8 @@ ngx_int_t ngx_guildlog_login_answer_token(const json_t *json,
 ngx_int_t ngx_guildlog_login_answer_user(const json_t *json,
     ngx_guildlog_login_person_t *person);
 
-/* the servers that the person manages, as many as there are */
-ngx_int_t ngx_guildlog_login_answer_servers(ngx_pool_t *pool,
+/* the guilds that the person manages, as many as there are */
+ngx_int_t ngx_guildlog_login_answer_guilds(ngx_pool_t *pool,
     const json_t *json, ngx_guildlog_login_person_t *person);
 
 /* keeps those that an array of ids names, in its order; 100 at most */

@@ -1,6 +1,6 @@
 
 /*
- * What the platform answers of a person: a token, the user, the servers.
+ * What the platform answers of a person: a token, the user, the guilds.
  */
 
 #include "login/ngx_guildlog_login.h"
@@ -17,7 +17,7 @@
 #define ANSWER_ICON     40
 
 
-static ngx_uint_t answer_manages(const json_t *server);
+static ngx_uint_t answer_manages(const json_t *guild);
 static ngx_str_t answer_icon(const json_t *icon);
 
 
@@ -73,41 +73,41 @@ ngx_guildlog_login_answer_user(const json_t *json,
 
 
 ngx_int_t
-ngx_guildlog_login_answer_servers(ngx_pool_t *pool, const json_t *json,
+ngx_guildlog_login_answer_guilds(ngx_pool_t *pool, const json_t *json,
     ngx_guildlog_login_person_t *person)
 {
-    size_t                        i;
-    json_t                       *server;
-    ngx_str_t                     id;
-    ngx_guildlog_login_server_t  *s;
+    size_t                       i;
+    json_t                      *guild;
+    ngx_str_t                    id;
+    ngx_guildlog_login_guild_t  *s;
 
     if (!json_is_array(json)) {
         return NGX_DECLINED;
     }
 
     s = ngx_palloc(pool, (json_array_size(json) + 1)
-                         * sizeof(ngx_guildlog_login_server_t));
+                         * sizeof(ngx_guildlog_login_guild_t));
     if (s == NULL) {
         return NGX_ERROR;
     }
 
-    person->servers = s;
+    person->guilds = s;
 
-    json_array_foreach(json, i, server) {
-        id = ngx_guildlog_json_text(json_object_get(server, "id"));
+    json_array_foreach(json, i, guild) {
+        id = ngx_guildlog_json_text(json_object_get(guild, "id"));
 
         if (!ngx_guildlog_value_is_id(&id)) {
             return NGX_DECLINED;
         }
 
-        if (answer_manages(server)) {
+        if (answer_manages(guild)) {
             s->id = id;
-            s->icon = answer_icon(json_object_get(server, "icon"));
+            s->icon = answer_icon(json_object_get(guild, "icon"));
             s++;
         }
     }
 
-    person->nservers = s - person->servers;
+    person->nguilds = s - person->guilds;
 
     return NGX_OK;
 }
@@ -116,17 +116,17 @@ ngx_guildlog_login_answer_servers(ngx_pool_t *pool, const json_t *json,
 /* the permissions are a number in a string, for it may have over 53 bits */
 
 static ngx_uint_t
-answer_manages(const json_t *server)
+answer_manages(const json_t *guild)
 {
     u_char     *p;
     uint64_t    bits;
     ngx_str_t   text;
 
-    if (json_is_true(json_object_get(server, "owner"))) {
+    if (json_is_true(json_object_get(guild, "owner"))) {
         return 1;
     }
 
-    text = ngx_guildlog_json_text(json_object_get(server, "permissions"));
+    text = ngx_guildlog_json_text(json_object_get(guild, "permissions"));
     bits = 0;
 
     for (p = text.data; p < text.data + text.len; p++) {
@@ -173,15 +173,15 @@ ngx_int_t
 ngx_guildlog_login_answer_known(ngx_pool_t *pool, const json_t *ids,
     ngx_guildlog_login_person_t *person)
 {
-    size_t                        i;
-    json_t                       *one;
-    ngx_str_t                     id;
-    ngx_uint_t                    j, n;
-    ngx_guildlog_login_server_t  *known;
+    size_t                       i;
+    json_t                      *one;
+    ngx_str_t                    id;
+    ngx_uint_t                   j, n;
+    ngx_guildlog_login_guild_t  *known;
 
-    n = ngx_min(json_array_size(ids), NGX_GUILDLOG_LOGIN_SERVERS);
+    n = ngx_min(json_array_size(ids), NGX_GUILDLOG_LOGIN_GUILDS);
 
-    known = ngx_palloc(pool, (n + 1) * sizeof(ngx_guildlog_login_server_t));
+    known = ngx_palloc(pool, (n + 1) * sizeof(ngx_guildlog_login_guild_t));
     if (known == NULL) {
         return NGX_ERROR;
     }
@@ -191,20 +191,20 @@ ngx_guildlog_login_answer_known(ngx_pool_t *pool, const json_t *ids,
     json_array_foreach(ids, i, one) {
         id = ngx_guildlog_json_text(one);
 
-        if (n == NGX_GUILDLOG_LOGIN_SERVERS) {
+        if (n == NGX_GUILDLOG_LOGIN_GUILDS) {
             break;
         }
 
-        for (j = 0; j < person->nservers; j++) {
-            if (ngx_guildlog_str_eq(&person->servers[j].id, &id)) {
-                known[n++] = person->servers[j];
+        for (j = 0; j < person->nguilds; j++) {
+            if (ngx_guildlog_str_eq(&person->guilds[j].id, &id)) {
+                known[n++] = person->guilds[j];
                 break;
             }
         }
     }
 
-    person->servers = known;
-    person->nservers = n;
+    person->guilds = known;
+    person->nguilds = n;
 
     return NGX_OK;
 }
@@ -217,7 +217,7 @@ ngx_guildlog_login_answer_ids(ngx_pool_t *pool,
     u_char      *p;
     ngx_uint_t   i;
 
-    p = ngx_pnalloc(pool, 2 + person->nservers * 21);
+    p = ngx_pnalloc(pool, 2 + person->nguilds * 21);
     if (p == NULL) {
         return NGX_ERROR;
     }
@@ -225,8 +225,8 @@ ngx_guildlog_login_answer_ids(ngx_pool_t *pool,
     ids->data = p;
     *p++ = '{';
 
-    for (i = 0; i < person->nservers; i++) {
-        p = ngx_sprintf(p, "%s%V", i ? "," : "", &person->servers[i].id);
+    for (i = 0; i < person->nguilds; i++) {
+        p = ngx_sprintf(p, "%s%V", i ? "," : "", &person->guilds[i].id);
     }
 
     *p++ = '}';

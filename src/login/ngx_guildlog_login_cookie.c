@@ -3,7 +3,7 @@
  * Cookies: a person, or a sign-in that has begun, sealed, in base64url.
  *
  * A person, as bytes: session, user, expires, asked; name, access and avatar
- * behind their lengths; the number of servers, and of each its id and its icon.
+ * behind their lengths; the number of guilds, and of each its id and its icon.
  * Most icons are hexadecimal digits, and take half of their length.
  */
 
@@ -127,10 +127,10 @@ ngx_guildlog_login_cookie(ngx_pool_t *pool,
     ngx_str_t   plain;
     ngx_uint_t  i;
 
-    rest = (person->nservers) * 9;
+    rest = (person->nguilds) * 9;
 
     if (person->session.len != NGX_GUILDLOG_LOGIN_DIGITS
-        || person->nservers > NGX_GUILDLOG_LOGIN_SERVERS
+        || person->nguilds > NGX_GUILDLOG_LOGIN_GUILDS
         || NGX_GUILDLOG_LOGIN_DIGITS + 3 * 8 + 3 * 2 + person->name.len
            + person->access.len + person->avatar.len + 1 + rest
            > sizeof(buf))
@@ -145,14 +145,14 @@ ngx_guildlog_login_cookie(ngx_pool_t *pool,
     p = cookie_put_text(p, &person->name);
     p = cookie_put_text(p, &person->access);
     p = cookie_put_text(p, &person->avatar);
-    *p++ = (u_char) person->nservers;
+    *p++ = (u_char) person->nguilds;
 
-    for (i = 0; i < person->nservers; i++) {
+    for (i = 0; i < person->nguilds; i++) {
         rest -= 9;
-        p = cookie_put_number(p, ngx_atoi(person->servers[i].id.data,
-                                          person->servers[i].id.len));
+        p = cookie_put_number(p, ngx_atoi(person->guilds[i].id.data,
+                                          person->guilds[i].id.len));
 
-        len = cookie_put_icon(icon, &person->servers[i].icon) - icon;
+        len = cookie_put_icon(icon, &person->guilds[i].icon) - icon;
 
         if ((size_t) (buf + sizeof(buf) - p) < len + rest) {
             icon[0] = COOKIE_ICON_NONE;
@@ -174,11 +174,11 @@ ngx_guildlog_login_cookie_open(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys, const ngx_str_t *cookie,
     ngx_guildlog_login_person_t *person)
 {
-    u_char                       *n;
-    ngx_int_t                     rc;
-    ngx_uint_t                    i;
-    cookie_reader_t               r;
-    ngx_guildlog_login_server_t  *s;
+    u_char                      *n;
+    ngx_int_t                    rc;
+    ngx_uint_t                   i;
+    cookie_reader_t              r;
+    ngx_guildlog_login_guild_t  *s;
 
     rc = cookie_open(pool, keys, COOKIE_WHO, cookie, &r);
 
@@ -204,19 +204,19 @@ ngx_guildlog_login_cookie_open(ngx_pool_t *pool,
 
     n = cookie_take(&r, 1);
 
-    if (n == NULL || *n > NGX_GUILDLOG_LOGIN_SERVERS) {
+    if (n == NULL || *n > NGX_GUILDLOG_LOGIN_GUILDS) {
         return NGX_DECLINED;
     }
 
-    s = ngx_pcalloc(pool, (*n + 1) * sizeof(ngx_guildlog_login_server_t));
+    s = ngx_pcalloc(pool, (*n + 1) * sizeof(ngx_guildlog_login_guild_t));
     if (s == NULL) {
         return NGX_ERROR;
     }
 
-    person->servers = s;
-    person->nservers = *n;
+    person->guilds = s;
+    person->nguilds = *n;
 
-    for (i = 0; i < person->nservers; i++, s++) {
+    for (i = 0; i < person->nguilds; i++, s++) {
         if (cookie_take_id(pool, &r, &s->id) != NGX_OK
             || cookie_take_icon(pool, &r, &s->icon) != NGX_OK)
         {

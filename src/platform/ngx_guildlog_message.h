@@ -25,7 +25,7 @@
 #define NGX_GUILDLOG_BUTTON_CUSTOMISE       4
 
 
-/* the same for all servers */
+/* the same for all guilds */
 
 typedef struct {
     ngx_str_t                      support;  /* pages; empty: there is none */

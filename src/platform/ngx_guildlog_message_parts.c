@@ -424,7 +424,7 @@ message_parts_number(ngx_guildlog_message_item_t *item,
 }
 
 
-/* one of the server's own is shown, as long as it is there */
+/* one of the guild's own is shown, as long as it is there */
 
 static void
 message_parts_emoji(ngx_guildlog_message_item_t *item,

@@ -1,6 +1,6 @@
 
 /*
- * What an entry says, part by part, in its server's language.
+ * What an entry says, part by part, in its guild's language.
  */
 
 #ifndef _NGX_GUILDLOG_MESSAGE_PARTS_H_INCLUDED_
@@ -71,7 +71,7 @@ void ngx_guildlog_message_sentence_changes(ngx_guildlog_message_item_t *item,
 
 /*
  * The address of a view of the log viewer, for the entry of that id, or for the
- * whole server; empty if the operator named no viewer.  NGX_ERROR: no memory.
+ * whole guild; empty if the operator named no viewer.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_guildlog_message_link_page(
     const ngx_guildlog_message_item_t *item, ngx_pool_t *pool,

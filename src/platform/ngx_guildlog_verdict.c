@@ -80,7 +80,7 @@ static ngx_int_t verdict_ms(const u_char *p, size_t len);
 
 static const verdict_row_t  verdict_rows[] = {
 
-    /* a platform without this endpoint does not tell the server */
+    /* a platform without this endpoint does not tell the guild */
 
     { 404, 0, NGX_GUILDLOG_CALL_LOOKS, VERDICT_FORM_ANY,
       NGX_GUILDLOG_VERDICT_DONE, "not_told" },
@@ -151,7 +151,7 @@ static const verdict_row_t  verdict_rows[] = {
     with_status(404, DELETE, ANY, DONE, "not_found"),
     with_status(404, ANY, ANY, CHANNEL_GONE, "not_found"),
 
-    /* a server that gave up on a request may have read it all */
+    /* a peer that gave up on a request may have read it all */
 
     with_status(408, WRITES, ANY, DOUBT, "request_timeout"),
     with_status(3, ANY, ANY, AGAIN, "redirected"),
@@ -187,7 +187,7 @@ ngx_guildlog_verdict(ngx_pool_t *pool,
     }
 
     /*
-     * Only the server itself can correct the cause of what is refused.  It is
+     * Only the peer itself can correct the cause of what is refused.  It is
      * not responsible for the content of a message or for the token of a bot.
      */
 

@@ -52,7 +52,7 @@ typedef struct {
     ngx_int_t                      embed;    /* poison: which; -1: unknown */
 
     /* DONE: the ids of the message that was sent, or of the webhook that was
-       created and its token, or of the server of a channel or webhook */
+       created and its token, or of the guild of a channel or webhook */
     ngx_str_t                      message_id;
     ngx_str_t                      guild_id;
     ngx_str_t                      channel_id;
@@ -69,7 +69,7 @@ typedef struct {
     unsigned                       invalid:1;  /* the platform counts it as a
                                                   bad request */
     unsigned                       refused:1;  /* it counts as a bad request of
-                                                  its server */
+                                                  its guild */
 } ngx_guildlog_verdict_t;
 
 

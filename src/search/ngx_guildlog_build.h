@@ -44,7 +44,7 @@ ngx_int_t ngx_guildlog_build_add(ngx_guildlog_build_t *build,
 
 /*
  * Writes what was added, in small pieces.  NGX_AGAIN: call it again, in another
- * turn of the event loop, before anything else is added.  NGX_OK: all of it is
+ * pass of the event loop, before anything else is added.  NGX_OK: all of it is
  * in the segments, and more may be added.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_guildlog_build_write(ngx_guildlog_build_t *build);

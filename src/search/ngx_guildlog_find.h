@@ -8,7 +8,7 @@
  *     gone(), segment(), doc()     each as often as needed, in any order
  *     wants()
  *       NGX_AGAIN:  bring all slices, slice() each, in any order; wants() again
- *       NGX_BUSY:   wants() again, in another turn of the event loop
+ *       NGX_BUSY:   wants() again, in another pass of the event loop
  *       NGX_OK:     counts, rest and ids are the answer
  *       NGX_ERROR:  find->bad: the body of segment bad_key is not as it must
  *                   be; or no memory

@@ -26,35 +26,35 @@
 
 
 static ngx_uint_t pace_half(ngx_guildlog_pace_t *pace, ngx_msec_t now);
-static void pace_invalid(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now);
-static void pace_advance(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now);
+static void pace_invalid(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now);
+static void pace_advance(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now);
 static void pace_put_off(ngx_atomic_t *to, ngx_msec_t until);
 static ngx_msec_t pace_left(ngx_atomic_t *to, ngx_msec_t now);
 
 
 ngx_int_t
 ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace,
-    ngx_guildlog_pace_kept_t *kept, const ngx_str_t *platform,
+    ngx_guildlog_pace_shared_t *shared, const ngx_str_t *platform,
     ngx_pool_t *pool, ngx_uint_t rate)
 {
     uint32_t  hash;
 
     hash = ngx_crc32_long(platform->data, platform->len);
 
-    if (kept->platform != hash) {
-        ngx_memzero(kept, sizeof(ngx_guildlog_pace_kept_t));
-        kept->platform = hash;
+    if (shared->platform != hash) {
+        ngx_memzero(shared, sizeof(ngx_guildlog_pace_shared_t));
+        shared->platform = hash;
     }
 
     ngx_memzero(pace, sizeof(ngx_guildlog_pace_t));
 
-    pace->kept = kept;
+    pace->shared = shared;
     pace->rate = rate;
     pace->share = PACE_SAVED;
 
     if (rate <= NGX_GUILDLOG_PACE_KEPT) {
-        pace->sent = kept->sent;
-        pace->next = &kept->next;
+        pace->sent = shared->sent;
+        pace->next = &shared->next;
         return NGX_OK;
     }
 
@@ -211,68 +211,68 @@ ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     }
 
     if (invalid) {
-        pace_invalid(pace->kept, now);
+        pace_invalid(pace->shared, now);
     }
 }
 
 
 void
-ngx_guildlog_pace_told(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
+ngx_guildlog_pace_told(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now,
     ngx_uint_t failed, ngx_uint_t invalid, ngx_msec_t pause_ms)
 {
     if (!failed) {
-        kept->there = 1;
+        shared->there = 1;
     }
 
     if (invalid) {
-        pace_invalid(kept, now);
+        pace_invalid(shared, now);
     }
 
     if (pause_ms) {
-        ngx_guildlog_pace_pause(kept, now, pause_ms);
+        ngx_guildlog_pace_pause(shared, now, pause_ms);
     }
 }
 
 
 static void
-pace_invalid(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now)
+pace_invalid(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now)
 {
     ngx_uint_t  minute;
 
-    pace_advance(kept, now);
+    pace_advance(shared, now);
 
     minute = now / 60000 % NGX_GUILDLOG_PACE_MINUTES;
-    (void) ngx_atomic_fetch_add(&kept->invalid[minute], 1);
+    (void) ngx_atomic_fetch_add(&shared->invalid[minute], 1);
 }
 
 
 void
-ngx_guildlog_pace_pause(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
+ngx_guildlog_pace_pause(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now,
     ngx_msec_t ms)
 {
-    pace_put_off(&kept->paused_to, now + ms);
+    pace_put_off(&shared->paused_to, now + ms);
 }
 
 
 ngx_uint_t
 ngx_guildlog_pace_paused(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
-    return pace_left(&pace->kept->paused_to, now) != 0;
+    return pace_left(&pace->shared->paused_to, now) != 0;
 }
 
 
 void
-ngx_guildlog_pace_hold(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
+ngx_guildlog_pace_hold(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now,
     ngx_msec_t ms)
 {
-    pace_put_off(&kept->held_to, now + ms);
+    pace_put_off(&shared->held_to, now + ms);
 }
 
 
 ngx_msec_t
-ngx_guildlog_pace_held(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now)
+ngx_guildlog_pace_held(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now)
 {
-    return pace_left(&kept->held_to, now);
+    return pace_left(&shared->held_to, now);
 }
 
 
@@ -315,12 +315,12 @@ ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
     ngx_uint_t  i, n;
 
-    pace_advance(pace->kept, now);
+    pace_advance(pace->shared, now);
 
     n = 0;
 
     for (i = 0; i < NGX_GUILDLOG_PACE_MINUTES; i++) {
-        n += pace->kept->invalid[i];
+        n += pace->shared->invalid[i];
     }
 
     return n;
@@ -331,15 +331,15 @@ ngx_guildlog_pace_invalid(ngx_guildlog_pace_t *pace, ngx_msec_t now)
    that nobody came to */
 
 static void
-pace_advance(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now)
+pace_advance(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now)
 {
     ngx_msec_t  minute, last;
 
     minute = now / 60000;
-    last = kept->minute;
+    last = shared->minute;
 
     if ((ngx_msec_int_t) (minute - last) <= 0
-        || !ngx_atomic_cmp_set(&kept->minute, last, minute))
+        || !ngx_atomic_cmp_set(&shared->minute, last, minute))
     {
         return;
     }
@@ -349,6 +349,6 @@ pace_advance(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now)
     }
 
     while (last != minute) {
-        kept->invalid[++last % NGX_GUILDLOG_PACE_MINUTES] = 0;
+        shared->invalid[++last % NGX_GUILDLOG_PACE_MINUTES] = 0;
     }
 }

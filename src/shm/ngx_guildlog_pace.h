@@ -29,11 +29,11 @@ typedef struct {
     ngx_atomic_t                   there;     /* a process got an answer */
     ngx_atomic_t                   next;
     ngx_atomic_t                   sent[NGX_GUILDLOG_PACE_KEPT];
-} ngx_guildlog_pace_kept_t;
+} ngx_guildlog_pace_shared_t;
 
 
 typedef struct {
-    ngx_guildlog_pace_kept_t      *kept;
+    ngx_guildlog_pace_shared_t    *shared;
     ngx_uint_t                     rate;      /* a second; 0: any */
     ngx_atomic_t                  *sent;      /* ring of the last "rate" */
     ngx_atomic_t                  *next;      /* in it, counted on */
@@ -49,7 +49,7 @@ typedef struct {
 
 /* what was kept of another platform is forgotten */
 ngx_int_t ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace,
-    ngx_guildlog_pace_kept_t *kept, const ngx_str_t *platform,
+    ngx_guildlog_pace_shared_t *shared, const ngx_str_t *platform,
     ngx_pool_t *pool, ngx_uint_t rate);
 
 /*
@@ -72,7 +72,7 @@ ngx_uint_t ngx_guildlog_pace_ask(ngx_guildlog_pace_t *pace, ngx_msec_t now,
  * That process calls told().  0 ms: no pause.
  */
 void ngx_guildlog_pace_spent(ngx_guildlog_pace_t *pace, ngx_msec_t now);
-void ngx_guildlog_pace_told(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
+void ngx_guildlog_pace_told(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now,
     ngx_uint_t failed, ngx_uint_t invalid, ngx_msec_t pause_ms);
 
 /* in place of answered(): nobody waits for it any more */
@@ -81,13 +81,13 @@ void ngx_guildlog_pace_dropped(ngx_guildlog_pace_t *pace);
 /* failed: no answer, or one that says that the platform is ill */
 void ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     ngx_uint_t failed, ngx_uint_t invalid);
-void ngx_guildlog_pace_pause(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
+void ngx_guildlog_pace_pause(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now,
     ngx_msec_t ms);
 
 /* the pause of what strangers ask alone: all ask the same; how long it lasts */
-void ngx_guildlog_pace_hold(ngx_guildlog_pace_kept_t *kept, ngx_msec_t now,
+void ngx_guildlog_pace_hold(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now,
     ngx_msec_t ms);
-ngx_msec_t ngx_guildlog_pace_held(ngx_guildlog_pace_kept_t *kept,
+ngx_msec_t ngx_guildlog_pace_held(ngx_guildlog_pace_shared_t *shared,
     ngx_msec_t now);
 ngx_uint_t ngx_guildlog_pace_paused(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 

@@ -46,7 +46,7 @@ ngx_guildlog_quota_grant(ngx_guildlog_stats_t *stats, ngx_guildlog_pace_t *pace,
     ngx_guildlog_asks_e   who;
     ngx_guildlog_slot_t  *slot;
 
-    if (ngx_atomic_cmp_set(&pace->kept->there, 1, 0)) {
+    if (ngx_atomic_cmp_set(&pace->shared->there, 1, 0)) {
         pace->failures = 0;
     }
 

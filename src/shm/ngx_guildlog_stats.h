@@ -134,7 +134,7 @@ typedef enum {
     NGX_GUILDLOG_COUNT_WAIT_US,         /* time they spent there */
     NGX_GUILDLOG_COUNT_QUEUE_FULL,
     NGX_GUILDLOG_COUNT_SHARE_WAITS,     /* queries held up by others of their
-                                           server */
+                                           guild */
     NGX_GUILDLOG_COUNT_SHARE_TAKEN,     /* refused for them */
     NGX_GUILDLOG_COUNT_TIMEOUTS,
     NGX_GUILDLOG_COUNT_RETRIES,
@@ -142,7 +142,7 @@ typedef enum {
     NGX_GUILDLOG_COUNT_LIMITED_DRY,     /* would have been */
     NGX_GUILDLOG_COUNT_EVICTED,         /* windows dropped from a full zone */
     NGX_GUILDLOG_COUNT_TAKEN_BACK,      /* held entries, by active ignore */
-    NGX_GUILDLOG_COUNT_APART,           /* batches, server by server */
+    NGX_GUILDLOG_COUNT_APART,           /* batches, guild by guild */
     NGX_GUILDLOG_COUNT_LEASES_LOST,     /* not given away */
     NGX_GUILDLOG_COUNT_PARKED,          /* lanes, for what SQL refused */
     NGX_GUILDLOG_COUNT_PAGES_KEPT,      /* answered from memory */
@@ -188,7 +188,7 @@ typedef struct {
     ngx_atomic_t                   took_us;
     ngx_atomic_t                   lag;
     ngx_atomic_t                   errors;
-    ngx_atomic_t                   parked;  /* servers left out */
+    ngx_atomic_t                   parked;  /* guilds left out */
 } ngx_guildlog_task_t;
 
 
@@ -205,7 +205,7 @@ typedef struct {
     ngx_atomic_t                   stmt_errors[NGX_GUILDLOG_STMT_MAX];
     ngx_guildlog_task_t            tasks[NGX_GUILDLOG_STATS_TASKS];
     ngx_guildlog_traffic_t         traffic;
-    ngx_guildlog_pace_kept_t       pace;
+    ngx_guildlog_pace_shared_t     pace;
     ngx_guildlog_slot_t            slots[NGX_GUILDLOG_STATS_WORKERS];
 } ngx_guildlog_stats_shared_t;
 

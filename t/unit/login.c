@@ -32,9 +32,9 @@ parse(const char *text)
 
 
 static void
-person_of(ngx_guildlog_login_person_t *person, ngx_uint_t nservers)
+person_of(ngx_guildlog_login_person_t *person, ngx_uint_t nguilds)
 {
-    static ngx_guildlog_login_server_t  servers[NGX_GUILDLOG_LOGIN_SERVERS];
+    static ngx_guildlog_login_guild_t  guilds[NGX_GUILDLOG_LOGIN_GUILDS];
 
     ngx_uint_t  i;
 
@@ -47,12 +47,12 @@ person_of(ngx_guildlog_login_person_t *person, ngx_uint_t nservers)
     person->access = tap_str("the.platform-token_of~it");
     person->expires = 2000000000;
     person->asked = 1999999000;
-    person->servers = servers;
-    person->nservers = nservers;
+    person->guilds = guilds;
+    person->nguilds = nguilds;
 
-    for (i = 0; i < nservers; i++) {
-        servers[i].id = tap_str("100000000000000001");
-        servers[i].icon = tap_str("a_0123456789abcdef0123456789abcdef");
+    for (i = 0; i < nguilds; i++) {
+        guilds[i].id = tap_str("100000000000000001");
+        guilds[i].icon = tap_str("a_0123456789abcdef0123456789abcdef");
     }
 }
 
@@ -65,9 +65,9 @@ test_cookie(void)
     ngx_guildlog_login_person_t  person, read;
 
     person_of(&person, 4);
-    person.servers[0].icon = tap_str("0123456789abcdef0123456789abcdef");
-    ngx_str_null(&person.servers[1].icon);
-    person.servers[2].icon = tap_str("0123456789ABCDEF0123456789abcdef");
+    person.guilds[0].icon = tap_str("0123456789abcdef0123456789abcdef");
+    ngx_str_null(&person.guilds[1].icon);
+    person.guilds[2].icon = tap_str("0123456789ABCDEF0123456789abcdef");
 
     tap_is(ngx_guildlog_login_cookie(pool, &keys, &person, &cookie), NGX_OK,
            "a cookie");
@@ -80,15 +80,15 @@ test_cookie(void)
     tap_is_str(&read.access, "the.platform-token_of~it", "the token");
     tap_is(read.expires, 2000000000, "when it ends");
     tap_is(read.asked, 1999999000, "when the platform was asked");
-    tap_is(read.nservers, 4, "the servers");
-    tap_is_str(&read.servers[0].icon, "0123456789abcdef0123456789abcdef",
+    tap_is(read.nguilds, 4, "the servers");
+    tap_is_str(&read.guilds[0].icon, "0123456789abcdef0123456789abcdef",
                "an icon");
-    tap_is_str(&read.servers[1].icon, "", "none");
-    tap_is_str(&read.servers[2].icon, "0123456789ABCDEF0123456789abcdef",
+    tap_is_str(&read.guilds[1].icon, "", "none");
+    tap_is_str(&read.guilds[2].icon, "0123456789ABCDEF0123456789abcdef",
                "one of other letters");
-    tap_is_str(&read.servers[3].icon, "a_0123456789abcdef0123456789abcdef",
+    tap_is_str(&read.guilds[3].icon, "a_0123456789abcdef0123456789abcdef",
                "one that moves");
-    tap_is_str(&read.servers[3].id, "100000000000000001", "the id");
+    tap_is_str(&read.guilds[3].id, "100000000000000001", "the id");
 
     for (opened = 0, i = 0; i < cookie.len; i++) {
         cut = cookie;
@@ -169,15 +169,15 @@ test_size(void)
     ngx_uint_t                   i, icons;
     ngx_guildlog_login_person_t  person, read;
 
-    person_of(&person, NGX_GUILDLOG_LOGIN_SERVERS);
+    person_of(&person, NGX_GUILDLOG_LOGIN_GUILDS);
     tap_is(ngx_guildlog_login_cookie(pool, &keys, &person, &cookie), NGX_OK,
            "a hundred servers");
     tap_ok(cookie.len <= NGX_GUILDLOG_LOGIN_COOKIE, "they fit");
     (void) ngx_guildlog_login_cookie_open(pool, &keys, &cookie, &read);
-    tap_is(read.servers[99].icon.len, 34, "with the last icon");
+    tap_is(read.guilds[99].icon.len, 34, "with the last icon");
 
-    for (i = 0; i < person.nservers; i++) {
-        person.servers[i].icon = tap_str("an_icon_of_a_form_that_is_not_known");
+    for (i = 0; i < person.nguilds; i++) {
+        person.guilds[i].icon = tap_str("an_icon_of_a_form_that_is_not_known");
     }
 
     tap_is(ngx_guildlog_login_cookie(pool, &keys, &person, &cookie), NGX_OK,
@@ -186,11 +186,11 @@ test_size(void)
     tap_is(ngx_guildlog_login_cookie_open(pool, &keys, &cookie, &read), NGX_OK,
            "opened");
 
-    for (icons = 0, i = 0; i < read.nservers; i++) {
-        icons += read.servers[i].icon.len != 0;
+    for (icons = 0, i = 0; i < read.nguilds; i++) {
+        icons += read.guilds[i].icon.len != 0;
     }
 
-    tap_is(read.nservers, 100, "all servers");
+    tap_is(read.nguilds, 100, "all servers");
     tap_ok(icons > 30 && icons < 100, "without some icons");
 }
 
@@ -314,7 +314,7 @@ test_answer(void)
         "{\"id\": \"5\", \"owner\": \"true\", \"permissions\": \"-8\"},"
         "{\"id\": \"6\", \"permissions\": \"18446744073709551624\"},"
         "{\"id\": \"7\"}]");
-    tap_is(ngx_guildlog_login_answer_servers(pool, json, &person), NGX_OK,
+    tap_is(ngx_guildlog_login_answer_guilds(pool, json, &person), NGX_OK,
            "servers");
     (void) ngx_guildlog_login_answer_ids(pool, &person, &text);
     tap_is_str(&text, "{1,2,4,6}", "those that the person manages");
@@ -326,9 +326,9 @@ test_answer(void)
     tap_is_str(&text, "{4,1}", "in that order");
 
     json = parse("[{\"id\": \"1} or {2\"}]");
-    tap_is(ngx_guildlog_login_answer_servers(pool, json, &person),
+    tap_is(ngx_guildlog_login_answer_guilds(pool, json, &person),
            NGX_DECLINED, "an id that is none");
-    tap_is(ngx_guildlog_login_answer_servers(pool, parse("{}"), &person),
+    tap_is(ngx_guildlog_login_answer_guilds(pool, parse("{}"), &person),
            NGX_DECLINED, "no servers");
 
     person_of(&person, 0);

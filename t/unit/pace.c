@@ -14,14 +14,14 @@
 static ngx_str_t                 platform = ngx_string("a");
 static ngx_pool_t               *pool;
 static ngx_guildlog_pace_t       pace;
-static ngx_guildlog_pace_kept_t  kept;
+static ngx_guildlog_pace_shared_t  shared;
 
 
 static void
 begin(ngx_uint_t rate)
 {
-    ngx_memzero(&kept, sizeof(kept));
-    (void) ngx_guildlog_pace_init(&pace, &kept, &platform, pool, rate);
+    ngx_memzero(&shared, sizeof(shared));
+    (void) ngx_guildlog_pace_init(&pace, &shared, &platform, pool, rate);
 }
 
 
@@ -104,7 +104,7 @@ test_shared(void)
         (void) sends(1000 + n);
     }
 
-    (void) ngx_guildlog_pace_init(&other, &kept, &platform, pool, 50);
+    (void) ngx_guildlog_pace_init(&other, &shared, &platform, pool, 50);
 
     for (n = 0; ngx_guildlog_pace_take(&other, 1500); n++) {
         ngx_guildlog_pace_sent(&other, 1500);
@@ -131,21 +131,21 @@ test_pause(void)
 {
     begin(0);
 
-    ngx_guildlog_pace_pause(&kept, 1000, 500);
+    ngx_guildlog_pace_pause(&shared, 1000, 500);
     tap_is(sends(1499), 0, "a pause is made");
     tap_is(ngx_guildlog_pace_paused(&pace, 1499), 1,
            "also for who was granted before");
-    ngx_guildlog_pace_pause(&kept, 1100, 100);
+    ngx_guildlog_pace_pause(&shared, 1100, 100);
     tap_is(sends(1499), 0, "a shorter one does not end it");
     tap_is(sends(1500), 1, "until it is over");
     tap_is(ngx_guildlog_pace_paused(&pace, 1500), 0, "for everybody");
 
-    ngx_guildlog_pace_hold(&kept, 2000, 500);
-    tap_is(ngx_guildlog_pace_held(&kept, 2100), 400, "strangers make one");
+    ngx_guildlog_pace_hold(&shared, 2000, 500);
+    tap_is(ngx_guildlog_pace_held(&shared, 2100), 400, "strangers make one");
     tap_is(sends(2100), 1, "of their own");
-    ngx_guildlog_pace_hold(&kept, 2100, 100);
-    tap_is(ngx_guildlog_pace_held(&kept, 2499), 1, "the longer one counts");
-    tap_is(ngx_guildlog_pace_held(&kept, 2500), 0, "until it is over");
+    ngx_guildlog_pace_hold(&shared, 2100, 100);
+    tap_is(ngx_guildlog_pace_held(&shared, 2499), 1, "the longer one counts");
+    tap_is(ngx_guildlog_pace_held(&shared, 2500), 0, "until it is over");
 }
 
 
@@ -157,10 +157,10 @@ test_next(void)
     static ngx_str_t  other = ngx_string("b");
 
     begin(0);
-    ngx_guildlog_pace_pause(&kept, 61000, 5000);
-    ngx_guildlog_pace_told(&kept, 60500, 0, 1, 0);
+    ngx_guildlog_pace_pause(&shared, 61000, 5000);
+    ngx_guildlog_pace_told(&shared, 60500, 0, 1, 0);
 
-    (void) ngx_guildlog_pace_init(&pace, &kept, &platform, pool, 0);
+    (void) ngx_guildlog_pace_init(&pace, &shared, &platform, pool, 0);
     tap_is(sends(65999), 0, "the next process makes the pause, too");
     tap_is(sends(66000), 1, "until it is over");
     tap_is(ngx_guildlog_pace_invalid(&pace, 66000), 1,
@@ -168,8 +168,8 @@ test_next(void)
     tap_is(ngx_guildlog_pace_invalid(&pace, 59000), 1,
            "whoever is a moment behind clears none");
 
-    ngx_guildlog_pace_pause(&kept, 66000, 5000);
-    (void) ngx_guildlog_pace_init(&pace, &kept, &other, pool, 0);
+    ngx_guildlog_pace_pause(&shared, 66000, 5000);
+    (void) ngx_guildlog_pace_init(&pace, &shared, &other, pool, 0);
     tap_is(sends(66001), 1, "another platform wanted none");
     tap_is(ngx_guildlog_pace_invalid(&pace, 66001), 0, "and got none");
 }

@@ -4,12 +4,12 @@
  * for a request with a search, a role, a channel or a member.  The database
  * brings what nginx asks for; nginx judges.
  *
- * One after the other: the steps, whose turn it is, what the worker keeps, and
- * the filters.
+ * One after the other: the steps, the line, what the worker keeps, and the
+ * filters.
  */
 
-#ifndef _NGX_HTTP_GUILDLOG_FIND_H_INCLUDED_
-#define _NGX_HTTP_GUILDLOG_FIND_H_INCLUDED_
+#ifndef _NGX_HTTP_GUILDLOG_SEARCH_H_INCLUDED_
+#define _NGX_HTTP_GUILDLOG_SEARCH_H_INCLUDED_
 
 
 #include "http/ngx_http_guildlog_call.h"
@@ -20,7 +20,7 @@
 
 /*
  * The arguments of pages, exports and live tails begin with the token, the
- * server, the bot and the kind; then come these.
+ * guild, the bot and the kind; then come these.
  */
 
 enum {
@@ -64,11 +64,12 @@ ngx_uint_t ngx_http_guildlog_filter_narrow(ngx_str_t *args, ngx_uint_t nargs);
  * Goes on with the request when all is found.  The call's arguments are those
  * of a statement that found it.  Returns as the handler of a result.
  */
-typedef ngx_int_t (*ngx_http_guildlog_find_pt)(ngx_http_guildlog_call_t *call);
+typedef ngx_int_t (*ngx_http_guildlog_search_pt)(
+    ngx_http_guildlog_call_t *call);
 
 /* a piece of work; NGX_BUSY: there is more, NGX_AGAIN: it waits for a result */
-typedef ngx_int_t (*ngx_http_guildlog_find_work_pt)(
-    ngx_http_guildlog_find_t *find);
+typedef ngx_int_t (*ngx_http_guildlog_search_work_pt)(
+    ngx_http_guildlog_search_t *search);
 
 
 /* what search_open says of all */
@@ -88,7 +89,7 @@ typedef struct {
                                                   removed; -1: no index */
     ngx_str_t                      state;      /* of the page; may be NULL */
     unsigned                       walled:1;
-} ngx_http_guildlog_find_head_t;
+} ngx_http_guildlog_search_head_t;
 
 
 /* a part of what is in no segment */
@@ -101,18 +102,18 @@ typedef struct {
     int64_t                        until;
     int64_t                        at;         /* an arrival or id: the next
                                                   statement goes on there */
-} ngx_http_guildlog_find_tail_t;
+} ngx_http_guildlog_search_tail_t;
 
 
 /* lives in the pool of its request */
 
-struct ngx_http_guildlog_find_s {
+struct ngx_http_guildlog_search_s {
     NGX_GUILDLOG_EVENT_IDENT;
 
     /* how it was begun */
 
     ngx_http_guildlog_call_t      *call;
-    ngx_http_guildlog_find_pt      found;
+    ngx_http_guildlog_search_pt    found;
     ngx_http_guildlog_result_pt    failed;     /* says why nothing is found */
     ngx_http_guildlog_filter_t     filter;
     ngx_str_t                      args[NGX_HTTP_GUILDLOG_FILTER_LAST];
@@ -124,7 +125,7 @@ struct ngx_http_guildlog_find_s {
 
     /* what was found */
 
-    ngx_http_guildlog_find_head_t  head;       /* its state until found()
+    ngx_http_guildlog_search_head_t  head;     /* its state until found()
                                                   returns */
     ngx_guildlog_find_t           *result;     /* likewise */
     uint64_t                       total;      /* below top */
@@ -132,26 +133,26 @@ struct ngx_http_guildlog_find_s {
 
     /* of this try */
 
-    ngx_pool_t                    *pool;
-    ngx_array_t                    slices;     /* wanted */
-    ngx_http_guildlog_find_tail_t  tail;
+    ngx_pool_t                      *pool;
+    ngx_array_t                      slices;   /* wanted */
+    ngx_http_guildlog_search_tail_t  tail;
 
     /* the answer of a statement that is being read */
 
-    ngx_http_guildlog_find_work_pt  work;
-    ngx_pool_t                    *rows;       /* has it */
-    ngx_guildlog_db_result_t       answer;
-    ngx_uint_t                     row;
+    ngx_http_guildlog_search_work_pt  work;
+    ngx_pool_t                       *rows;    /* has it */
+    ngx_guildlog_db_result_t          answer;
+    ngx_uint_t                        row;
 
     /* of the line */
 
     ngx_queue_t                    line;
-    ngx_queue_t                    turn;
+    ngx_queue_t                    round;
     ngx_event_t                    timer;
 
     unsigned                       in_line:1;
     unsigned                       at_work:1;
-    unsigned                       in_turn:1;
+    unsigned                       in_round:1;
     unsigned                       refused:1;  /* by the line */
     unsigned                       begun:1;    /* the request has half of an
                                                   answer: it is not refused */
@@ -163,16 +164,16 @@ struct ngx_http_guildlog_find_s {
  * The first time the call's arguments begin with the filters, which are kept.
  * known: the state of the page that is kept, or NULL.  NGX_AGAIN, or NGX_ERROR.
  */
-ngx_int_t ngx_http_guildlog_find_start(ngx_http_guildlog_call_t *call,
+ngx_int_t ngx_http_guildlog_search_start(ngx_http_guildlog_call_t *call,
     const ngx_str_t *below, const ngx_str_t *known, ngx_uint_t limit,
-    ngx_http_guildlog_find_pt found, ngx_http_guildlog_result_pt failed);
+    ngx_http_guildlog_search_pt found, ngx_http_guildlog_result_pt failed);
 
 /* what was found is no more: finds anew; as the handler of a result */
-ngx_int_t ngx_http_guildlog_find_again(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_search_again(ngx_http_guildlog_call_t *call);
 
 /* ids as an SQL array; NGX_ERROR: no memory */
-ngx_int_t ngx_http_guildlog_find_ids(ngx_str_t *array, ngx_pool_t *pool,
+ngx_int_t ngx_http_guildlog_search_ids(ngx_str_t *array, ngx_pool_t *pool,
     const int64_t *ids, ngx_uint_t n);
 
 
-#endif /* _NGX_HTTP_GUILDLOG_FIND_H_INCLUDED_ */
+#endif /* _NGX_HTTP_GUILDLOG_SEARCH_H_INCLUDED_ */

@@ -9,7 +9,7 @@
  * that came later do not count.  Where a segment is gone, all begins again.
  */
 
-#include "http/ngx_http_guildlog_find.h"
+#include "http/ngx_http_guildlog_search.h"
 #include "http/ngx_http_guildlog_response.h"
 #include "base/ngx_guildlog_json.h"
 #include "search/ngx_guildlog_kept.h"
@@ -17,7 +17,7 @@
 
 
 /* how often it begins again */
-#define FIND_AGAIN  3
+#define SEARCH_AGAIN  3
 
 
 #define LINE_MOMENT  500    /* us */
@@ -26,7 +26,7 @@
 #define TAIL_PART  262144    /* bytes of a part, about */
 
 
-/* the arguments of each, behind the token, the server, the bot and the kind */
+/* the arguments of each, behind the token, the guild, the bot and the kind */
 
 enum {
     OPEN_AFTER = 4,
@@ -90,35 +90,37 @@ enum {
 #define FILTER_ITEM  64
 
 
-static void find_cleanup(void *data);
-static void find_forget(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_begin(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_came(ngx_http_guildlog_call_t *call,
+static void search_cleanup(void *data);
+static void search_forget(ngx_http_guildlog_search_t *search);
+static ngx_int_t search_begin(ngx_http_guildlog_search_t *search);
+static ngx_int_t search_came(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t find_opened(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_segments(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_tail(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_tail_read(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_docs(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_judge(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_slices(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_pieces(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_bad(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_retry(ngx_http_guildlog_find_t *find);
-static ngx_int_t find_fail(ngx_http_guildlog_find_t *find,
+static ngx_int_t search_opened(ngx_http_guildlog_search_t *search);
+static ngx_int_t search_segments(ngx_http_guildlog_search_t *search);
+static ngx_int_t search_tail(ngx_http_guildlog_search_t *search);
+static ngx_int_t search_tail_read(ngx_http_guildlog_search_t *search);
+static ngx_int_t search_docs(ngx_http_guildlog_search_t *search);
+static ngx_int_t search_judge(ngx_http_guildlog_search_t *search);
+static ngx_int_t search_slices(ngx_http_guildlog_search_t *search);
+static ngx_int_t search_pieces(ngx_http_guildlog_search_t *search);
+static ngx_int_t search_bad(ngx_http_guildlog_search_t *search);
+static ngx_int_t search_retry(ngx_http_guildlog_search_t *search);
+static ngx_int_t search_fail(ngx_http_guildlog_search_t *search,
     ngx_guildlog_db_outcome_e outcome);
-static ngx_int_t find_ask(ngx_http_guildlog_find_t *find, ngx_uint_t stmt,
+static ngx_int_t search_ask(ngx_http_guildlog_search_t *search, ngx_uint_t stmt,
     ngx_uint_t nargs);
-static int64_t find_number(ngx_http_guildlog_find_t *find, ngx_uint_t column);
-static ngx_str_t find_value(ngx_http_guildlog_find_t *find, ngx_uint_t column);
-static void find_line_join(ngx_http_guildlog_find_t *find);
-static ngx_uint_t line_same(ngx_http_guildlog_find_t *find,
-    ngx_http_guildlog_find_t *other);
-static void line_work(ngx_http_guildlog_find_t *find);
-static void line_refuse(ngx_http_guildlog_find_t *find);
+static int64_t search_number(ngx_http_guildlog_search_t *search,
+    ngx_uint_t column);
+static ngx_str_t search_value(ngx_http_guildlog_search_t *search,
+    ngx_uint_t column);
+static void search_line_join(ngx_http_guildlog_search_t *search);
+static ngx_uint_t line_same(ngx_http_guildlog_search_t *search,
+    ngx_http_guildlog_search_t *other);
+static void line_work(ngx_http_guildlog_search_t *search);
+static void line_refuse(ngx_http_guildlog_search_t *search);
 static void line_expired(ngx_event_t *ev);
-static void find_line_leave(ngx_http_guildlog_find_t *find);
-static void find_line_turn(ngx_http_guildlog_find_t *find);
+static void search_line_leave(ngx_http_guildlog_search_t *search);
+static void search_line_round(ngx_http_guildlog_search_t *search);
 static void line_handler(ngx_event_t *ev);
 static ngx_int_t kept_get(void *data, int64_t key, ngx_str_t *strings);
 static void kept_put(void *data, int64_t key,
@@ -133,13 +135,13 @@ static struct {
 
     ngx_queue_t                    all;        /* of this worker, as they
                                                   came */
-    ngx_queue_t                    turns;
+    ngx_queue_t                    rounds;
     ngx_event_t                    event;
 } line;
 
 
 #define number_of(name, field)                                                \
-    { name, offsetof(ngx_http_guildlog_find_head_t, field) }
+    { name, offsetof(ngx_http_guildlog_search_head_t, field) }
 
 
 static const struct {
@@ -158,29 +160,29 @@ static ngx_connection_t  kept_dumb;
 
 
 ngx_int_t
-ngx_http_guildlog_find_start(ngx_http_guildlog_call_t *call,
+ngx_http_guildlog_search_start(ngx_http_guildlog_call_t *call,
     const ngx_str_t *below, const ngx_str_t *known, ngx_uint_t limit,
-    ngx_http_guildlog_find_pt found, ngx_http_guildlog_result_pt failed)
+    ngx_http_guildlog_search_pt found, ngx_http_guildlog_result_pt failed)
 {
-    ngx_http_cleanup_t        *cln;
-    ngx_http_request_t        *r;
-    ngx_http_guildlog_find_t  *find;
+    ngx_http_cleanup_t          *cln;
+    ngx_http_request_t          *r;
+    ngx_http_guildlog_search_t  *search;
 
     r = call->request;
-    find = call->find;
+    search = call->search;
 
-    if (find == NULL) {
-        find = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_find_t));
-        if (find == NULL) {
+    if (search == NULL) {
+        search = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_search_t));
+        if (search == NULL) {
             return NGX_ERROR;
         }
 
-        find->call = call;
-        find->payer = ngx_guildlog_db_share_payer(&call->args[0],
-                                                  &call->guild);
-        ngx_memcpy(find->args, call->args, sizeof(find->args));
+        search->call = call;
+        search->payer = ngx_guildlog_db_share_payer(&call->args[0],
+                                                    &call->guild);
+        ngx_memcpy(search->args, call->args, sizeof(search->args));
 
-        if (ngx_http_guildlog_filter_read(&find->filter, r->pool, call->args)
+        if (ngx_http_guildlog_filter_read(&search->filter, r->pool, call->args)
             != NGX_OK)
         {
             return NGX_ERROR;
@@ -191,122 +193,122 @@ ngx_http_guildlog_find_start(ngx_http_guildlog_call_t *call,
             return NGX_ERROR;
         }
 
-        cln->handler = find_cleanup;
-        cln->data = find;
+        cln->handler = search_cleanup;
+        cln->data = search;
 
-        call->find = find;
+        call->search = search;
     }
 
-    find->below = *below;
-    find->known = *known;
-    find->limit = limit;
-    find->found = found;
-    find->failed = failed;
-    find->tries = 0;
-    find->work = find_begin;
+    search->below = *below;
+    search->known = *known;
+    search->limit = limit;
+    search->found = found;
+    search->failed = failed;
+    search->tries = 0;
+    search->work = search_begin;
 
     if (ngx_http_guildlog_call_watch(r) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    find_line_join(find);
+    search_line_join(search);
 
     return NGX_AGAIN;
 }
 
 
 static void
-find_cleanup(void *data)
+search_cleanup(void *data)
 {
-    ngx_http_guildlog_find_t *find = data;
+    ngx_http_guildlog_search_t  *search = data;
 
-    find_line_leave(find);
-    find_forget(find);
+    search_line_leave(search);
+    search_forget(search);
 }
 
 
 static void
-find_forget(ngx_http_guildlog_find_t *find)
+search_forget(ngx_http_guildlog_search_t *search)
 {
-    if (find->rows) {
-        ngx_destroy_pool(find->rows);
-        find->rows = NULL;
+    if (search->rows) {
+        ngx_destroy_pool(search->rows);
+        search->rows = NULL;
     }
 
-    if (find->pool) {
-        ngx_destroy_pool(find->pool);
-        find->pool = NULL;
-        find->result = NULL;
+    if (search->pool) {
+        ngx_destroy_pool(search->pool);
+        search->pool = NULL;
+        search->result = NULL;
     }
 }
 
 
 static ngx_int_t
-find_begin(ngx_http_guildlog_find_t *find)
+search_begin(ngx_http_guildlog_search_t *search)
 {
     ngx_str_t  *args;
 
-    if (find->refused) {
-        return find_fail(find, NGX_GUILDLOG_DB_SHARE_TAKEN);
+    if (search->refused) {
+        return search_fail(search, NGX_GUILDLOG_DB_SHARE_TAKEN);
     }
 
-    find_forget(find);
+    search_forget(search);
 
-    find->pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE,
-                                 find->call->request->connection->log);
-    if (find->pool == NULL) {
+    search->pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE,
+                                   search->call->request->connection->log);
+    if (search->pool == NULL) {
         return NGX_ERROR;
     }
 
-    if (ngx_array_init(&find->slices, find->pool, 16,
+    if (ngx_array_init(&search->slices, search->pool, 16,
                        sizeof(ngx_guildlog_slice_t))
         != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    args = find->call->args;
+    args = search->call->args;
 
-    args[OPEN_AFTER] = find->args[NGX_HTTP_GUILDLOG_FILTER_AFTER];
-    args[OPEN_BEFORE] = find->args[NGX_HTTP_GUILDLOG_FILTER_BEFORE];
-    args[OPEN_BELOW] = find->below;
-    args[OPEN_KNOWN] = find->known;
+    args[OPEN_AFTER] = search->args[NGX_HTTP_GUILDLOG_FILTER_AFTER];
+    args[OPEN_BEFORE] = search->args[NGX_HTTP_GUILDLOG_FILTER_BEFORE];
+    args[OPEN_BELOW] = search->below;
+    args[OPEN_KNOWN] = search->known;
 
-    find->work = find_opened;
+    search->work = search_opened;
 
-    return find_ask(find, ngx_guildlog_stmt_search_open, OPEN_ARGS);
+    return search_ask(search, ngx_guildlog_stmt_search_open, OPEN_ARGS);
 }
 
 
 /* the rows outlive the query, which ends with this handler */
 
 static ngx_int_t
-find_came(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
+search_came(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
-    ngx_http_guildlog_find_t  *find;
+    ngx_http_guildlog_search_t  *search;
 
-    find = call->find;
+    search = call->search;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS
-        || (find->work == find_opened
+        || (search->work == search_opened
             && ngx_http_guildlog_response_log_status(result) != NGX_HTTP_OK))
     {
-        return find->failed(call, result);
+        return search->failed(call, result);
     }
 
-    find->rows = ngx_create_pool(NGX_MIN_POOL_SIZE,
-                                 call->request->connection->log);
+    search->rows = ngx_create_pool(NGX_MIN_POOL_SIZE,
+                                   call->request->connection->log);
 
-    if (find->rows == NULL
-        || ngx_guildlog_db_result_keep(result, find->rows) != NGX_OK)
+    if (search->rows == NULL
+        || ngx_guildlog_db_result_retain(result, search->rows) != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    find->answer = *result;
-    find->row = 0;
+    search->answer = *result;
+    search->row = 0;
 
-    find_line_turn(find);
+    search_line_round(search);
 
     return NGX_AGAIN;
 }
@@ -315,26 +317,26 @@ find_came(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 /* the first row is the head, the others are segments */
 
 static ngx_int_t
-find_opened(ngx_http_guildlog_find_t *find)
+search_opened(ngx_http_guildlog_search_t *search)
 {
-    size_t                          i;
-    json_t                         *json, *value, *gone;
-    ngx_str_t                       text, error;
-    ngx_guildlog_find_t            *result;
-    ngx_http_guildlog_find_head_t  *head;
+    size_t                            i;
+    json_t                           *json, *value, *gone;
+    ngx_str_t                         text, error;
+    ngx_guildlog_find_t              *result;
+    ngx_http_guildlog_search_head_t  *head;
 
-    head = &find->head;
-    text = find_value(find, OPEN_HEAD);
-    json = text.data ? ngx_guildlog_json_parse(find->pool, &text, &error)
+    head = &search->head;
+    text = search_value(search, OPEN_HEAD);
+    json = text.data ? ngx_guildlog_json_parse(search->pool, &text, &error)
                      : NULL;
-    find->row++;
+    search->row++;
 
     for (i = 0; i < sizeof(head_numbers) / sizeof(head_numbers[0]); i++) {
         value = json_object_get(json, head_numbers[i].name);
 
         if (!json_is_integer(value)) {
-            ngx_log_error(NGX_LOG_ERR, find->call->request->connection->log, 0,
-                          "\"search_open\" returned no head");
+            ngx_log_error(NGX_LOG_ERR, search->call->request->connection->log,
+                          0, "\"search_open\" returned no head");
             return NGX_ERROR;
         }
 
@@ -348,20 +350,20 @@ find_opened(ngx_http_guildlog_find_t *find)
     head->walled = json_is_true(json_object_get(json, "walled"));
     head->state = ngx_guildlog_json_text(json_object_get(json, "state"));
 
-    result = ngx_guildlog_find_create(find->pool, &find->filter.match,
+    result = ngx_guildlog_find_create(search->pool, &search->filter.match,
                                       head->low, head->high, head->top,
-                                      find->limit);
+                                      search->limit);
     if (result == NULL) {
         return NGX_ERROR;
     }
 
-    result->shown = find->filter.shown;
-    find->result = result;
+    result->shown = search->filter.shown;
+    search->result = result;
 
     if (ngx_http_guildlog_worker.kept) {
         result->strings_get = kept_get;
         result->strings_put = kept_put;
-        result->strings_data = find;
+        result->strings_data = search;
     }
 
     gone = json_object_get(json, "gone");
@@ -374,41 +376,41 @@ find_opened(ngx_http_guildlog_find_t *find)
         }
     }
 
-    ngx_log_debug4(NGX_LOG_DEBUG_HTTP, find->call->request->connection->log, 0,
-                   "guildlog find: %ui segments, tail from %L to %L, and below "
-                   "id %L", find->answer.rows - 1, head->arrival, head->until,
-                   head->back_id);
+    ngx_log_debug4(NGX_LOG_DEBUG_HTTP, search->call->request->connection->log,
+                   0, "guildlog search: %ui segments, tail from %L to %L, and "
+                   "below id %L", search->answer.rows - 1, head->arrival,
+                   head->until, head->back_id);
 
-    find->work = find_segments;
+    search->work = search_segments;
 
     return NGX_BUSY;
 }
 
 
 static ngx_int_t
-find_segments(ngx_http_guildlog_find_t *find)
+search_segments(ngx_http_guildlog_search_t *search)
 {
     int64_t    key, day, n;
     ngx_str_t  kinds, dir;
 
-    if (find->row == find->answer.rows) {
-        find->tail.part = 0;
-        return find_tail(find);
+    if (search->row == search->answer.rows) {
+        search->tail.part = 0;
+        return search_tail(search);
     }
 
-    key = find_number(find, OPEN_KEY);
-    day = find_number(find, OPEN_DAY);
-    n = find_number(find, OPEN_N);
-    kinds = find_value(find, OPEN_KINDS);
-    dir = find_value(find, OPEN_DIR);
+    key = search_number(search, OPEN_KEY);
+    day = search_number(search, OPEN_DAY);
+    n = search_number(search, OPEN_N);
+    kinds = search_value(search, OPEN_KINDS);
+    dir = search_value(search, OPEN_DIR);
 
-    find->row++;
+    search->row++;
 
-    if (ngx_guildlog_find_segment(find->result, key, (int32_t) day,
+    if (ngx_guildlog_find_segment(search->result, key, (int32_t) day,
                                   (ngx_uint_t) n, &kinds, &dir)
         != NGX_OK)
     {
-        return find_bad(find);
+        return search_bad(search);
     }
 
     return NGX_BUSY;
@@ -421,13 +423,13 @@ find_segments(ngx_http_guildlog_find_t *find)
  */
 
 static ngx_int_t
-find_tail(ngx_http_guildlog_find_t *find)
+search_tail(ngx_http_guildlog_search_t *search)
 {
-    ngx_http_guildlog_find_head_t  *head;
-    ngx_http_guildlog_find_tail_t  *tail;
+    ngx_http_guildlog_search_head_t  *head;
+    ngx_http_guildlog_search_tail_t  *tail;
 
-    head = &find->head;
-    tail = &find->tail;
+    head = &search->head;
+    tail = &search->tail;
 
     switch (tail->part++) {
 
@@ -446,39 +448,39 @@ find_tail(ngx_http_guildlog_find_t *find)
         break;
 
     default:
-        find->work = find_judge;
+        search->work = search_judge;
         return NGX_BUSY;
     }
 
     tail->at = tail->by_arrival ? tail->since : tail->high;
 
     if (head->low < tail->high && tail->since < tail->until) {
-        return find_tail_read(find);
+        return search_tail_read(search);
     }
 
-    find->work = find_tail;
+    search->work = search_tail;
 
     return NGX_BUSY;
 }
 
 
 static ngx_int_t
-find_tail_read(ngx_http_guildlog_find_t *find)
+search_tail_read(ngx_http_guildlog_search_t *search)
 {
     u_char       buf[5][NGX_INT64_LEN];
     ngx_str_t   *args, *arg;
     ngx_uint_t   i;
 
     const int64_t  numbers[] = {
-        find->head.low, find->tail.high, find->tail.since, find->tail.until,
-        find->tail.at
+        search->head.low, search->tail.high, search->tail.since,
+        search->tail.until, search->tail.at
     };
 
-    args = find->call->args;
+    args = search->call->args;
 
     ngx_str_set(&args[TAIL_BY_ARRIVAL], "f");
 
-    if (find->tail.by_arrival) {
+    if (search->tail.by_arrival) {
         ngx_str_set(&args[TAIL_BY_ARRIVAL], "t");
     }
 
@@ -488,15 +490,15 @@ find_tail_read(ngx_http_guildlog_find_t *find)
         arg->len = ngx_sprintf(buf[i], "%L", numbers[i]) - buf[i];
     }
 
-    args[TAIL_CHANNEL] = find->args[NGX_HTTP_GUILDLOG_FILTER_CHANNEL];
-    args[TAIL_MEMBER] = find->args[NGX_HTTP_GUILDLOG_FILTER_MEMBER];
-    args[TAIL_SIDE] = find->args[NGX_HTTP_GUILDLOG_FILTER_SIDE];
+    args[TAIL_CHANNEL] = search->args[NGX_HTTP_GUILDLOG_FILTER_CHANNEL];
+    args[TAIL_MEMBER] = search->args[NGX_HTTP_GUILDLOG_FILTER_MEMBER];
+    args[TAIL_SIDE] = search->args[NGX_HTTP_GUILDLOG_FILTER_SIDE];
 
     ngx_str_set(&args[TAIL_BYTES], ngx_value(TAIL_PART));
 
-    find->work = find_docs;
+    search->work = search_docs;
 
-    return find_ask(find, ngx_guildlog_stmt_search_tail, TAIL_ARGS);
+    return search_ask(search, ngx_guildlog_stmt_search_tail, TAIL_ARGS);
 }
 
 
@@ -506,31 +508,31 @@ find_tail_read(ngx_http_guildlog_find_t *find)
  */
 
 static ngx_int_t
-find_docs(ngx_http_guildlog_find_t *find)
+search_docs(ngx_http_guildlog_search_t *search)
 {
     int64_t    id;
     ngx_int_t  rc;
     ngx_str_t  doc;
 
-    if (find->answer.rows == 0) {
-        return find_retry(find);
+    if (search->answer.rows == 0) {
+        return search_retry(search);
     }
 
-    id = find_number(find, TAIL_ID);
+    id = search_number(search, TAIL_ID);
 
-    if (find->row == find->answer.rows - 1) {
-        find->tail.at = id;
-        return id == NGX_ERROR ? find_tail(find) : find_tail_read(find);
+    if (search->row == search->answer.rows - 1) {
+        search->tail.at = id;
+        return id == NGX_ERROR ? search_tail(search) : search_tail_read(search);
     }
 
-    doc = find_value(find, TAIL_DOC);
+    doc = search_value(search, TAIL_DOC);
 
-    find->row++;
+    search->row++;
 
-    rc = ngx_guildlog_find_doc(find->result, id, &doc);
+    rc = ngx_guildlog_find_doc(search->result, id, &doc);
 
     if (rc == NGX_DECLINED) {
-        ngx_log_error(NGX_LOG_ERR, find->call->request->connection->log, 0,
+        ngx_log_error(NGX_LOG_ERR, search->call->request->connection->log, 0,
                       "a search cannot read the entry %L", id);
         return NGX_BUSY;
     }
@@ -540,15 +542,15 @@ find_docs(ngx_http_guildlog_find_t *find)
 
 
 static ngx_int_t
-find_judge(ngx_http_guildlog_find_t *find)
+search_judge(ngx_http_guildlog_search_t *search)
 {
     ngx_int_t             rc;
     ngx_uint_t            i;
     ngx_guildlog_find_t  *result;
 
-    result = find->result;
+    result = search->result;
 
-    switch (ngx_guildlog_find_wants(result, &find->slices)) {
+    switch (ngx_guildlog_find_wants(result, &search->slices)) {
 
     case NGX_OK:
         break;
@@ -557,37 +559,37 @@ find_judge(ngx_http_guildlog_find_t *find)
         return NGX_BUSY;
 
     case NGX_AGAIN:
-        return find_slices(find);
+        return search_slices(search);
 
     default:
-        return find_bad(find);
+        return search_bad(search);
     }
 
-    find->nids = result->nids;
-    find->total = 0;
+    search->nids = result->nids;
+    search->total = 0;
 
     for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
-        if (find->filter.shown == NULL || find->filter.shown[i] == '1') {
-            find->total += result->rest[i];
+        if (search->filter.shown == NULL || search->filter.shown[i] == '1') {
+            search->total += result->rest[i];
         }
     }
 
-    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, find->call->request->connection->log, 0,
-                   "guildlog find: %uL in all, %ui of them known",
-                   find->total, find->nids);
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, search->call->request->connection->log,
+                   0, "guildlog search: %uL in all, %ui of them known",
+                   search->total, search->nids);
 
-    find_line_leave(find);
+    search_line_leave(search);
 
-    rc = find->found(find->call);
+    rc = search->found(search->call);
 
-    find_forget(find);
+    search_forget(search);
 
     return rc;
 }
 
 
 static ngx_int_t
-find_slices(ngx_http_guildlog_find_t *find)
+search_slices(ngx_http_guildlog_search_t *search)
 {
     u_char                *p[4];
     ngx_int_t              rc;
@@ -596,12 +598,12 @@ find_slices(ngx_http_guildlog_find_t *find)
     ngx_pool_t            *pool;
     ngx_guildlog_slice_t  *slice;
 
-    n = find->slices.nelts;
-    slice = find->slices.elts;
-    args = &find->call->args[SLICES_DAYS];
+    n = search->slices.nelts;
+    slice = search->slices.elts;
+    args = &search->call->args[SLICES_DAYS];
 
     pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE,
-                           find->call->request->connection->log);
+                           search->call->request->connection->log);
     if (pool == NULL) {
         return NGX_ERROR;
     }
@@ -629,9 +631,9 @@ find_slices(ngx_http_guildlog_find_t *find)
         args[i].len = p[i] - args[i].data;
     }
 
-    find->work = find_pieces;
+    search->work = search_pieces;
 
-    rc = find_ask(find, ngx_guildlog_stmt_search_slices, SLICES_ARGS);
+    rc = search_ask(search, ngx_guildlog_stmt_search_slices, SLICES_ARGS);
 
     ngx_destroy_pool(pool);
 
@@ -642,98 +644,98 @@ find_slices(ngx_http_guildlog_find_t *find)
 /* the place 0 says that the token is not valid any more */
 
 static ngx_int_t
-find_pieces(ngx_http_guildlog_find_t *find)
+search_pieces(ngx_http_guildlog_search_t *search)
 {
     int64_t    place;
     ngx_str_t  piece;
 
-    if (find->answer.rows != find->slices.nelts) {
-        return find_retry(find);
+    if (search->answer.rows != search->slices.nelts) {
+        return search_retry(search);
     }
 
-    if (find->row == find->answer.rows) {
-        find->work = find_judge;
+    if (search->row == search->answer.rows) {
+        search->work = search_judge;
         return NGX_BUSY;
     }
 
-    place = find_number(find, SLICES_PLACE);
-    piece = find_value(find, SLICES_PIECE);
+    place = search_number(search, SLICES_PLACE);
+    piece = search_value(search, SLICES_PIECE);
 
-    find->row++;
+    search->row++;
 
     if (place >= 1
-        && (ngx_uint_t) place <= find->slices.nelts
-        && ngx_guildlog_find_slice(find->result, place - 1, &piece) == NGX_OK)
+        && (ngx_uint_t) place <= search->slices.nelts
+        && ngx_guildlog_find_slice(search->result, place - 1, &piece) == NGX_OK)
     {
         return NGX_BUSY;
     }
 
-    return find->result->bad ? find_bad(find) : find_retry(find);
+    return search->result->bad ? search_bad(search) : search_retry(search);
 }
 
 
-/* the keeper makes the segments of that server anew */
+/* the keeper makes the segments of that guild anew */
 
 static ngx_int_t
-find_bad(ngx_http_guildlog_find_t *find)
+search_bad(ngx_http_guildlog_search_t *search)
 {
     u_char                buf[NGX_INT64_LEN];
     ngx_str_t            *arg;
     ngx_guildlog_find_t  *result;
 
-    result = find->result;
+    result = search->result;
 
     if (!result->bad) {
         return NGX_ERROR;
     }
 
-    ngx_log_error(NGX_LOG_ERR, find->call->request->connection->log, 0,
+    ngx_log_error(NGX_LOG_ERR, search->call->request->connection->log, 0,
                   "segment %L of server %V is broken", result->bad_key,
-                  &find->call->guild);
+                  &search->call->guild);
 
-    arg = &find->call->args[BAD_KEY];
+    arg = &search->call->args[BAD_KEY];
     arg->data = buf;
     arg->len = ngx_sprintf(buf, "%L", result->bad_key) - buf;
 
-    find->work = find_retry;
+    search->work = search_retry;
 
-    return find_ask(find, ngx_guildlog_stmt_search_bad, BAD_ARGS);
+    return search_ask(search, ngx_guildlog_stmt_search_bad, BAD_ARGS);
 }
 
 
 /* begins again, some times */
 
 static ngx_int_t
-find_retry(ngx_http_guildlog_find_t *find)
+search_retry(ngx_http_guildlog_search_t *search)
 {
-    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, find->call->request->connection->log, 0,
-                   "guildlog find: begins again, try %ui", find->tries);
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, search->call->request->connection->log,
+                   0, "guildlog search: begins again, try %ui", search->tries);
 
-    if (find->tries++ == FIND_AGAIN) {
-        ngx_log_error(NGX_LOG_ERR, find->call->request->connection->log, 0,
+    if (search->tries++ == SEARCH_AGAIN) {
+        ngx_log_error(NGX_LOG_ERR, search->call->request->connection->log, 0,
                       "a search was given up: its segments or entries "
-                      "went away %ui times", find->tries);
+                      "went away %ui times", search->tries);
 
-        return find_fail(find, NGX_GUILDLOG_DB_UNAVAILABLE);
+        return search_fail(search, NGX_GUILDLOG_DB_UNAVAILABLE);
     }
 
-    find->work = find_begin;
+    search->work = search_begin;
 
     return NGX_BUSY;
 }
 
 
 ngx_int_t
-ngx_http_guildlog_find_again(ngx_http_guildlog_call_t *call)
+ngx_http_guildlog_search_again(ngx_http_guildlog_call_t *call)
 {
-    ngx_http_guildlog_find_t  *find;
+    ngx_http_guildlog_search_t  *search;
 
-    find = call->find;
+    search = call->search;
 
-    find->begun = 1;
-    find->work = find_retry;
+    search->begun = 1;
+    search->work = search_retry;
 
-    find_line_join(find);
+    search_line_join(search);
 
     return NGX_AGAIN;
 }
@@ -742,52 +744,54 @@ ngx_http_guildlog_find_again(ngx_http_guildlog_call_t *call)
 /* the request ends as if a statement had ended so, which has no rows */
 
 static ngx_int_t
-find_fail(ngx_http_guildlog_find_t *find, ngx_guildlog_db_outcome_e outcome)
+search_fail(ngx_http_guildlog_search_t *search,
+    ngx_guildlog_db_outcome_e outcome)
 {
     ngx_guildlog_db_result_t  result;
 
     ngx_memzero(&result, sizeof(ngx_guildlog_db_result_t));
     result.outcome = outcome;
 
-    return find->failed(find->call, &result);
+    return search->failed(search->call, &result);
 }
 
 
 /* NGX_AGAIN, or NGX_ERROR; it copies the arguments, the rows before are done */
 
 static ngx_int_t
-find_ask(ngx_http_guildlog_find_t *find, ngx_uint_t stmt, ngx_uint_t nargs)
+search_ask(ngx_http_guildlog_search_t *search, ngx_uint_t stmt,
+    ngx_uint_t nargs)
 {
-    if (find->rows) {
-        ngx_destroy_pool(find->rows);
-        find->rows = NULL;
+    if (search->rows) {
+        ngx_destroy_pool(search->rows);
+        search->rows = NULL;
     }
 
-    find->call->nargs = nargs;
+    search->call->nargs = nargs;
 
-    return ngx_http_guildlog_call_ask(find->call, &ngx_guildlog_stmts[stmt],
-                                      find_came);
+    return ngx_http_guildlog_call_ask(search->call, &ngx_guildlog_stmts[stmt],
+                                      search_came);
 }
 
 
 /* NGX_ERROR: null */
 
 static int64_t
-find_number(ngx_http_guildlog_find_t *find, ngx_uint_t column)
+search_number(ngx_http_guildlog_search_t *search, ngx_uint_t column)
 {
-    return ngx_guildlog_db_result_number(&find->answer, find->row, column);
+    return ngx_guildlog_db_result_number(&search->answer, search->row, column);
 }
 
 
 static ngx_str_t
-find_value(ngx_http_guildlog_find_t *find, ngx_uint_t column)
+search_value(ngx_http_guildlog_search_t *search, ngx_uint_t column)
 {
-    return ngx_guildlog_db_result_value(&find->answer, find->row, column);
+    return ngx_guildlog_db_result_value(&search->answer, search->row, column);
 }
 
 
 ngx_int_t
-ngx_http_guildlog_find_ids(ngx_str_t *array, ngx_pool_t *pool,
+ngx_http_guildlog_search_ids(ngx_str_t *array, ngx_pool_t *pool,
     const int64_t *ids, ngx_uint_t n)
 {
     u_char      *p;
@@ -813,27 +817,27 @@ ngx_http_guildlog_find_ids(ngx_str_t *array, ngx_pool_t *pool,
 
 
 /*
- * Whose turn it is to find.  A server, or a person whose right to it only the
+ * Who may search now.  A guild, or a person whose right to it only the
  * database knows, has one request of a worker at work at a time, and a line of
  * others that wait.  Those at work judge in one moment of each iteration of the
- * event loop together, and take turns.
+ * event loop together, in rounds.
  */
 
-/* it gets its turn when others of its server leave it one, or is refused */
+/* it may begin when others of its guild leave it one, or is refused */
 
 static void
-find_line_join(ngx_http_guildlog_find_t *find)
+search_line_join(ngx_http_guildlog_search_t *search)
 {
     ngx_uint_t                      waiting, working;
     ngx_queue_t                    *q;
-    ngx_http_guildlog_find_t       *other;
+    ngx_http_guildlog_search_t     *other;
     const ngx_guildlog_database_t  *database;
 
     if (line.event.handler == NULL) {
         line.fd = (ngx_socket_t) -1;
 
         ngx_queue_init(&line.all);
-        ngx_queue_init(&line.turns);
+        ngx_queue_init(&line.rounds);
 
         line.event.data = &line;
         line.event.log = ngx_cycle->log;
@@ -844,78 +848,78 @@ find_line_join(ngx_http_guildlog_find_t *find)
     working = 0;
 
     ngx_guildlog_queue_each(q, &line.all) {
-        other = ngx_queue_data(q, ngx_http_guildlog_find_t, line);
+        other = ngx_queue_data(q, ngx_http_guildlog_search_t, line);
 
-        if (line_same(find, other)) {
+        if (line_same(search, other)) {
             waiting += !other->at_work;
             working = 1;
         }
     }
 
-    ngx_queue_insert_tail(&line.all, &find->line);
-    find->in_line = 1;
+    ngx_queue_insert_tail(&line.all, &search->line);
+    search->in_line = 1;
 
     if (!working) {
-        line_work(find);
+        line_work(search);
         return;
     }
 
-    if (find->begun) {
+    if (search->begun) {
         return;
     }
 
     /* as many may wait as queries of one payer */
 
-    database = find->call->conf->database;
+    database = search->call->conf->database;
 
     if (waiting >= (database->queue + 1) / 2) {
-        line_refuse(find);
+        line_refuse(search);
         return;
     }
 
-    find->timer.data = find;
-    find->timer.log = find->call->request->connection->log;
-    find->timer.handler = line_expired;
+    search->timer.data = search;
+    search->timer.log = search->call->request->connection->log;
+    search->timer.handler = line_expired;
 
-    ngx_add_timer(&find->timer, database->queue_timeout);
+    ngx_add_timer(&search->timer, database->queue_timeout);
 }
 
 
 static ngx_uint_t
-line_same(ngx_http_guildlog_find_t *find, ngx_http_guildlog_find_t *other)
+line_same(ngx_http_guildlog_search_t *search, ngx_http_guildlog_search_t *other)
 {
-    return find->call->conf->database == other->call->conf->database
-           && find->payer == other->payer;
+    return search->call->conf->database == other->call->conf->database
+           && search->payer == other->payer;
 }
 
 
 static void
-line_work(ngx_http_guildlog_find_t *find)
+line_work(ngx_http_guildlog_search_t *search)
 {
-    if (find->timer.timer_set) {
-        ngx_del_timer(&find->timer);
+    if (search->timer.timer_set) {
+        ngx_del_timer(&search->timer);
 
         ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
                                  NGX_GUILDLOG_COUNT_SHARE_WAITS, 1);
     }
 
-    find->at_work = 1;
+    search->at_work = 1;
 
-    find_line_turn(find);
+    search_line_round(search);
 }
 
 
 static void
-line_refuse(ngx_http_guildlog_find_t *find)
+line_refuse(ngx_http_guildlog_search_t *search)
 {
     ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
                              NGX_GUILDLOG_COUNT_SHARE_TAKEN, 1);
 
-    find_line_leave(find);
+    search_line_leave(search);
 
-    find->refused = 1;
+    search->refused = 1;
 
-    find_line_turn(find);
+    search_line_round(search);
 }
 
 
@@ -926,40 +930,40 @@ line_expired(ngx_event_t *ev)
 }
 
 
-/* the next one of its server comes in its place */
+/* the next one of its guild comes in its place */
 
 static void
-find_line_leave(ngx_http_guildlog_find_t *find)
+search_line_leave(ngx_http_guildlog_search_t *search)
 {
-    ngx_queue_t               *q;
-    ngx_http_guildlog_find_t  *other;
+    ngx_queue_t                 *q;
+    ngx_http_guildlog_search_t  *other;
 
-    if (find->timer.timer_set) {
-        ngx_del_timer(&find->timer);
+    if (search->timer.timer_set) {
+        ngx_del_timer(&search->timer);
     }
 
-    if (find->in_turn) {
-        ngx_queue_remove(&find->turn);
-        find->in_turn = 0;
+    if (search->in_round) {
+        ngx_queue_remove(&search->round);
+        search->in_round = 0;
     }
 
-    if (!find->in_line) {
+    if (!search->in_line) {
         return;
     }
 
-    ngx_queue_remove(&find->line);
-    find->in_line = 0;
+    ngx_queue_remove(&search->line);
+    search->in_line = 0;
 
-    if (!find->at_work) {
+    if (!search->at_work) {
         return;
     }
 
-    find->at_work = 0;
+    search->at_work = 0;
 
     ngx_guildlog_queue_each(q, &line.all) {
-        other = ngx_queue_data(q, ngx_http_guildlog_find_t, line);
+        other = ngx_queue_data(q, ngx_http_guildlog_search_t, line);
 
-        if (!other->at_work && line_same(find, other)) {
+        if (!other->at_work && line_same(search, other)) {
             line_work(other);
             return;
         }
@@ -970,10 +974,10 @@ find_line_leave(ngx_http_guildlog_find_t *find)
 /* its work() is called in the next iteration of the event loop, or later */
 
 static void
-find_line_turn(ngx_http_guildlog_find_t *find)
+search_line_round(ngx_http_guildlog_search_t *search)
 {
-    ngx_queue_insert_tail(&line.turns, &find->turn);
-    find->in_turn = 1;
+    ngx_queue_insert_tail(&line.rounds, &search->round);
+    search->in_round = 1;
 
     ngx_guildlog_event_next(&line.event);
 }
@@ -982,33 +986,33 @@ find_line_turn(ngx_http_guildlog_find_t *find)
 static void
 line_handler(ngx_event_t *ev)
 {
-    uint64_t                   end;
-    ngx_int_t                  rc;
-    ngx_queue_t               *q;
-    ngx_http_request_t        *r;
-    ngx_http_guildlog_find_t  *find;
+    uint64_t                     end;
+    ngx_int_t                    rc;
+    ngx_queue_t                 *q;
+    ngx_http_request_t          *r;
+    ngx_http_guildlog_search_t  *search;
 
     ngx_guildlog_event_stop(ev);
 
     end = ngx_guildlog_clock_us() + LINE_MOMENT;
 
-    while (!ngx_queue_empty(&line.turns)) {
+    while (!ngx_queue_empty(&line.rounds)) {
 
-        q = ngx_queue_head(&line.turns);
-        find = ngx_queue_data(q, ngx_http_guildlog_find_t, turn);
+        q = ngx_queue_head(&line.rounds);
+        search = ngx_queue_data(q, ngx_http_guildlog_search_t, round);
 
         ngx_queue_remove(q);
-        find->in_turn = 0;
+        search->in_round = 0;
 
-        r = find->call->request;
+        r = search->call->request;
         ngx_http_set_log_request(r->connection->log, r);
 
         do {
-            rc = find->work(find);
+            rc = search->work(search);
         } while (rc == NGX_BUSY && ngx_guildlog_clock_us() < end);
 
         if (rc == NGX_BUSY) {
-            find_line_turn(find);
+            search_line_round(search);
             return;
         }
 
@@ -1019,7 +1023,7 @@ line_handler(ngx_event_t *ev)
         }
     }
 
-    if (!ngx_queue_empty(&line.turns)) {
+    if (!ngx_queue_empty(&line.rounds)) {
         ngx_guildlog_event_next(ev);
     }
 }
@@ -1032,10 +1036,10 @@ line_handler(ngx_event_t *ev)
 static ngx_int_t
 kept_get(void *data, int64_t key, ngx_str_t *strings)
 {
-    ngx_http_guildlog_find_t *find = data;
+    ngx_http_guildlog_search_t  *search = data;
 
     return ngx_guildlog_kept_get(ngx_http_guildlog_worker.kept,
-                                 find->call->conf->database->index, key,
+                                 search->call->conf->database->index, key,
                                  strings);
 }
 
@@ -1043,12 +1047,12 @@ kept_get(void *data, int64_t key, ngx_str_t *strings)
 static void
 kept_put(void *data, int64_t key, int32_t day, const ngx_str_t *strings)
 {
-    ngx_http_guildlog_find_t *find = data;
+    ngx_http_guildlog_search_t  *search = data;
 
     ngx_event_t  *timer;
 
     ngx_guildlog_kept_put(ngx_http_guildlog_worker.kept,
-                          find->call->conf->database->index, key, strings);
+                          search->call->conf->database->index, key, strings);
 
     timer = &kept_timer;
 
@@ -1085,7 +1089,7 @@ ngx_http_guildlog_filter_read(ngx_http_guildlog_filter_t *filter,
     u_char                 number[NGX_INT_T_LEN + 1], *types;
     ngx_uint_t             i, asked;
     const char            *name;
-    const ngx_str_t       *side, *role, *search, *type, *category;
+    const ngx_str_t       *side, *role, *text, *type, *category;
     ngx_guildlog_match_t  *match;
 
     match = &filter->match;
@@ -1115,10 +1119,10 @@ ngx_http_guildlog_filter_read(ngx_http_guildlog_filter_t *filter,
         return NGX_ERROR;
     }
 
-    search = &args[NGX_HTTP_GUILDLOG_FILTER_SEARCH];
+    text = &args[NGX_HTTP_GUILDLOG_FILTER_SEARCH];
 
-    if (search->data
-        && ngx_guildlog_match_search(match, pool, search) != NGX_OK)
+    if (text->data
+        && ngx_guildlog_match_search(match, pool, text) != NGX_OK)
     {
         return NGX_ERROR;
     }
