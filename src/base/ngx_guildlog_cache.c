@@ -1,25 +1,12 @@
 
 /*
- * Values by keys of bytes, in a process's own memory, and finished pages as
- * such values.
+ * Values by keys of bytes, in a process's own memory.
  */
 
 #include "base/ngx_guildlog_cache.h"
 
 
 #define CACHE_HASHED  32    /* bytes of a key, the last ones */
-
-/*
- * Seconds.  A database that was restored from a backup, or a standby that had
- * not received everything, may give another page the same state.  The limit
- * bounds how long the old page is then sent.
- */
-
-#define SHELF_AGE  60
-
-/* hashes of keys that were asked for, at most */
-
-#define SHELF_ASKED  4096
 
 
 struct ngx_guildlog_cache_s {
@@ -28,13 +15,8 @@ struct ngx_guildlog_cache_s {
     ngx_queue_t                    queue;    /* last used first */
     size_t                         max;
     size_t                         cost;     /* of all values */
+    time_t                         age;
     ngx_log_t                     *log;
-};
-
-
-struct ngx_guildlog_shelf_s {
-    ngx_guildlog_cache_t          *cache;
-    uint32_t                       asked[SHELF_ASKED];
 };
 
 
@@ -44,12 +26,15 @@ struct ngx_guildlog_shelf_s {
 static ngx_guildlog_cache_entry_t *cache_lookup(ngx_guildlog_cache_t *cache,
     ngx_str_t *key);
 static uint32_t cache_hash(const ngx_str_t *key);
+static ngx_uint_t cache_is_old(const ngx_guildlog_cache_t *cache,
+    const ngx_guildlog_cache_entry_t *entry);
 static void cache_drop_last(ngx_guildlog_cache_t *cache);
-static void cache_drop(ngx_guildlog_cache_t *cache, void *value);
+static void cache_drop(ngx_guildlog_cache_t *cache,
+    ngx_guildlog_cache_entry_t *entry);
 
 
 ngx_guildlog_cache_t *
-ngx_guildlog_cache_create(size_t max, ngx_log_t *log)
+ngx_guildlog_cache_create(size_t max, time_t age, ngx_log_t *log)
 {
     ngx_guildlog_cache_t  *cache;
 
@@ -64,6 +49,7 @@ ngx_guildlog_cache_create(size_t max, ngx_log_t *log)
 
     cache->max = max;
     cache->cost = 0;
+    cache->age = age;
     cache->log = log;
 
     return cache;
@@ -81,6 +67,28 @@ ngx_guildlog_cache_destroy(ngx_guildlog_cache_t *cache)
 }
 
 
+ngx_uint_t
+ngx_guildlog_cache_expire(ngx_guildlog_cache_t *cache)
+{
+    ngx_queue_t                 *q, *next;
+    ngx_guildlog_cache_entry_t  *entry;
+
+    for (q = ngx_queue_head(&cache->queue);
+         q != ngx_queue_sentinel(&cache->queue);
+         q = next)
+    {
+        next = ngx_queue_next(q);
+        entry = ngx_queue_data(q, ngx_guildlog_cache_entry_t, queue);
+
+        if (cache_is_old(cache, entry)) {
+            cache_drop(cache, entry);
+        }
+    }
+
+    return !ngx_queue_empty(&cache->queue);
+}
+
+
 void *
 ngx_guildlog_cache_find(ngx_guildlog_cache_t *cache, ngx_str_t *key)
 {
@@ -91,10 +99,35 @@ ngx_guildlog_cache_find(ngx_guildlog_cache_t *cache, ngx_str_t *key)
         return NULL;
     }
 
+    if (cache_is_old(cache, entry)) {
+        cache_drop(cache, entry);
+        return NULL;
+    }
+
     ngx_queue_remove(&entry->queue);
     ngx_queue_insert_head(&cache->queue, &entry->queue);
 
     return entry + 1;
+}
+
+
+void
+ngx_guildlog_cache_hold(void *value)
+{
+    cache_entry(value)->holders++;
+}
+
+
+void
+ngx_guildlog_cache_release(void *value)
+{
+    ngx_guildlog_cache_entry_t  *entry;
+
+    entry = cache_entry(value);
+
+    if (--entry->holders == 0 && entry->dropped) {
+        ngx_free(entry);
+    }
 }
 
 
@@ -106,7 +139,7 @@ ngx_guildlog_cache_store(ngx_guildlog_cache_t *cache, ngx_str_t *key,
 
     entry = cache_lookup(cache, key);
     if (entry) {
-        cache_drop(cache, entry + 1);
+        cache_drop(cache, entry);
     }
 
     size += sizeof(ngx_guildlog_cache_entry_t);
@@ -131,8 +164,9 @@ ngx_guildlog_cache_store(ngx_guildlog_cache_t *cache, ngx_str_t *key,
     ngx_memcpy(entry->sn.str.data, key->data, key->len);
 
     entry->cost = cost;
-    entry->readers = 0;
-    entry->kept = 1;
+    entry->since = ngx_time();
+    entry->holders = 0;
+    entry->dropped = 0;
 
     ngx_rbtree_insert(&cache->rbtree, &entry->sn.node);
     ngx_queue_insert_head(&cache->queue, &entry->queue);
@@ -167,6 +201,14 @@ cache_hash(const ngx_str_t *key)
 }
 
 
+static ngx_uint_t
+cache_is_old(const ngx_guildlog_cache_t *cache,
+    const ngx_guildlog_cache_entry_t *entry)
+{
+    return cache->age && ngx_time() - entry->since > cache->age;
+}
+
+
 static void
 cache_drop_last(ngx_guildlog_cache_t *cache)
 {
@@ -174,138 +216,20 @@ cache_drop_last(ngx_guildlog_cache_t *cache)
 
     q = ngx_queue_last(&cache->queue);
 
-    cache_drop(cache, ngx_queue_data(q, ngx_guildlog_cache_entry_t, queue) + 1);
+    cache_drop(cache, ngx_queue_data(q, ngx_guildlog_cache_entry_t, queue));
 }
 
 
 static void
-cache_drop(ngx_guildlog_cache_t *cache, void *value)
+cache_drop(ngx_guildlog_cache_t *cache, ngx_guildlog_cache_entry_t *entry)
 {
-    ngx_guildlog_cache_entry_t  *entry;
-
-    entry = cache_entry(value);
-
     ngx_queue_remove(&entry->queue);
     ngx_rbtree_delete(&cache->rbtree, &entry->sn.node);
 
     cache->cost -= entry->cost;
-    entry->kept = 0;
+    entry->dropped = 1;
 
-    if (entry->readers == 0) {
+    if (entry->holders == 0) {
         ngx_free(entry);
     }
-}
-
-
-/*
- * Finished pages in a process's own memory.
- */
-
-ngx_guildlog_shelf_t *
-ngx_guildlog_shelf_create(size_t size, ngx_log_t *log)
-{
-    ngx_guildlog_shelf_t  *shelf;
-
-    shelf = ngx_calloc(sizeof(ngx_guildlog_shelf_t), log);
-    if (shelf == NULL) {
-        return NULL;
-    }
-
-    shelf->cache = ngx_guildlog_cache_create(size, log);
-    if (shelf->cache == NULL) {
-        ngx_free(shelf);
-        return NULL;
-    }
-
-    return shelf;
-}
-
-
-void
-ngx_guildlog_shelf_destroy(ngx_guildlog_shelf_t *shelf)
-{
-    ngx_guildlog_cache_destroy(shelf->cache);
-    ngx_free(shelf);
-}
-
-
-ngx_guildlog_page_t *
-ngx_guildlog_shelf_take(ngx_guildlog_shelf_t *shelf, ngx_str_t *key)
-{
-    ngx_guildlog_page_t  *page;
-
-    page = ngx_guildlog_cache_find(shelf->cache, key);
-    if (page == NULL) {
-        return NULL;
-    }
-
-    if (ngx_time() - page->since > SHELF_AGE) {
-        cache_drop(shelf->cache, page);
-        return NULL;
-    }
-
-    /* it stays until it is given back */
-
-    cache_entry(page)->readers++;
-
-    return page;
-}
-
-
-void
-ngx_guildlog_shelf_give_back(ngx_guildlog_page_t *page)
-{
-    ngx_guildlog_cache_entry_t  *entry;
-
-    entry = cache_entry(page);
-
-    if (--entry->readers == 0 && !entry->kept) {
-        ngx_free(entry);
-    }
-}
-
-
-ngx_uint_t
-ngx_guildlog_shelf_asked(ngx_guildlog_shelf_t *shelf, ngx_str_t *key)
-{
-    uint32_t  hash, *asked;
-
-    hash = ngx_crc32_long(key->data, key->len);
-    asked = &shelf->asked[hash % SHELF_ASKED];
-
-    if (*asked == hash) {
-        return 1;
-    }
-
-    *asked = hash;
-
-    return 0;
-}
-
-
-void
-ngx_guildlog_shelf_put(ngx_guildlog_shelf_t *shelf, ngx_str_t *key,
-    const ngx_str_t *state, const ngx_str_t *body)
-{
-    u_char               *p;
-    size_t                size;
-    ngx_guildlog_page_t  *page;
-
-    size = sizeof(ngx_guildlog_page_t) + state->len + body->len;
-
-    page = ngx_guildlog_cache_store(shelf->cache, key, size, 0);
-    if (page == NULL) {
-        return;
-    }
-
-    p = (u_char *) (page + 1);
-
-    page->since = ngx_time();
-    page->state.data = p;
-    page->state.len = state->len;
-    p = ngx_cpymem(p, state->data, state->len);
-
-    page->body.data = p;
-    page->body.len = body->len;
-    ngx_memcpy(p, body->data, body->len);
 }

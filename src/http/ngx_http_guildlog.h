@@ -19,7 +19,6 @@
 #include "jobs/ngx_guildlog_keeper.h"
 #include "api/ngx_guildlog_route.h"
 #include "login/ngx_guildlog_login.h"
-#include "search/ngx_guildlog_kept.h"
 #include "shm/ngx_guildlog_stats.h"
 #include "token/ngx_guildlog_token_keys.h"
 
@@ -103,6 +102,17 @@ typedef struct {
 } ngx_http_guildlog_loc_conf_t;
 
 
+/*
+ * Seconds for which a worker keeps pages, and strings of segments.  A database
+ * that was restored from a backup, or a standby that had not received
+ * everything, may give another page the same state.  The limit bounds how long
+ * the old page is then sent.
+ */
+
+#define NGX_HTTP_GUILDLOG_PAGE_AGE     60
+#define NGX_HTTP_GUILDLOG_STRINGS_AGE  600
+
+
 typedef struct ngx_http_guildlog_feed_s  ngx_http_guildlog_feed_t;
 
 
@@ -113,8 +123,8 @@ typedef struct {
     ngx_connection_t              *watch;      /* tells of the last moment */
     ngx_shm_zone_t                *seats;
     ngx_guildlog_cache_t          *cache;
-    ngx_guildlog_shelf_t          *shelf;      /* NULL: none is wanted */
-    ngx_guildlog_kept_t           *kept;       /* likewise */
+    ngx_guildlog_cache_t          *pages;      /* NULL: none is wanted */
+    ngx_guildlog_cache_t          *strings;    /* likewise, of segments */
     ngx_guildlog_cache_t          *visits;     /* likewise */
     ngx_guildlog_db_pool_t       **pools;      /* by database->index */
     ngx_guildlog_keeper_t        **keepers;    /* the same, in one worker */

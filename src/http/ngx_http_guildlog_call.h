@@ -23,6 +23,7 @@ typedef struct ngx_http_guildlog_call_s      ngx_http_guildlog_call_t;
 typedef struct ngx_http_guildlog_endpoint_s  ngx_http_guildlog_endpoint_t;
 typedef struct ngx_http_guildlog_export_s    ngx_http_guildlog_export_t;
 typedef struct ngx_http_guildlog_search_s    ngx_http_guildlog_search_t;
+typedef struct ngx_http_guildlog_page_s      ngx_http_guildlog_page_t;
 typedef struct ngx_http_guildlog_parts_s     ngx_http_guildlog_parts_t;
 typedef struct ngx_http_guildlog_listener_s  ngx_http_guildlog_listener_t;
 typedef struct ngx_http_guildlog_trouble_s   ngx_http_guildlog_trouble_t;
@@ -85,7 +86,7 @@ struct ngx_http_guildlog_call_s {
     ngx_guildlog_batch_t          *batch;      /* of entries, being read */
     ngx_event_t                    slice;      /* reads more of it */
     ngx_str_t                      page_key;   /* no data: not to be cached */
-    ngx_guildlog_page_t           *page;       /* of the cache, or NULL */
+    ngx_http_guildlog_page_t      *page;       /* of the cache, or NULL */
     ngx_guildlog_db_query_t       *query;
     ngx_http_guildlog_result_pt    handler;    /* of its result */
     ngx_guildlog_seat_t           *seat;       /* NULL: none, or uncounted */

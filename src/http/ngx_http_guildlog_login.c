@@ -1046,7 +1046,7 @@ ngx_http_guildlog_session_renew(ngx_http_guildlog_call_t *call,
         return NGX_OK;
     }
 
-    status = ngx_http_guildlog_visit_kept(person, &cookie);
+    status = ngx_http_guildlog_visit_cached(person, &cookie);
 
     if (status) {
         return session_replace(call, status, &cookie);

@@ -58,7 +58,7 @@ void ngx_http_guildlog_visit_expire(void);
  * What came of a renewal, not long ago; a status as above, 0: it is not known.
  * The cookie is valid until the event loop is next.
  */
-ngx_uint_t ngx_http_guildlog_visit_kept(
+ngx_uint_t ngx_http_guildlog_visit_cached(
     const ngx_guildlog_login_person_t *person, ngx_str_t *cookie);
 
 

@@ -48,6 +48,7 @@ static ngx_int_t worker_databases(ngx_cycle_t *cycle,
 static ngx_int_t worker_platform(ngx_cycle_t *cycle,
     ngx_http_guildlog_main_conf_t *gmcf, ngx_http_core_loc_conf_t *clcf);
 static void worker_exit(ngx_cycle_t *cycle);
+static void worker_forget(ngx_guildlog_cache_t **cache);
 
 
 static ngx_conf_enum_t  module_log_levels[] = {
@@ -429,28 +430,33 @@ worker_init(ngx_cycle_t *cycle)
     worker->seats = gmcf->seats_zone;
     ngx_guildlog_seats_enter(worker->seats);
 
-    worker->cache = ngx_guildlog_cache_create(WORKER_CACHE, cycle->log);
+    worker->cache = ngx_guildlog_cache_create(WORKER_CACHE, 0, cycle->log);
     if (worker->cache == NULL) {
         return NGX_ERROR;
     }
 
     if (gmcf->page_cache) {
-        worker->shelf = ngx_guildlog_shelf_create(gmcf->page_cache, cycle->log);
-        if (worker->shelf == NULL) {
+        worker->pages = ngx_guildlog_cache_create(gmcf->page_cache,
+                                                  NGX_HTTP_GUILDLOG_PAGE_AGE,
+                                                  cycle->log);
+        if (worker->pages == NULL) {
             return NGX_ERROR;
         }
     }
 
     if (gmcf->logs_in) {
-        worker->visits = ngx_guildlog_cache_create(WORKER_VISITS, cycle->log);
+        worker->visits = ngx_guildlog_cache_create(WORKER_VISITS, 0,
+                                                   cycle->log);
         if (worker->visits == NULL) {
             return NGX_ERROR;
         }
     }
 
     if (gmcf->search_cache) {
-        worker->kept = ngx_guildlog_kept_create(gmcf->search_cache, cycle->log);
-        if (worker->kept == NULL) {
+        worker->strings = ngx_guildlog_cache_create(gmcf->search_cache,
+                                               NGX_HTTP_GUILDLOG_STRINGS_AGE,
+                                               cycle->log);
+        if (worker->strings == NULL) {
             return NGX_ERROR;
         }
     }
@@ -620,27 +626,22 @@ worker_exit(ngx_cycle_t *cycle)
 
     worker->npools = 0;
 
-    if (worker->cache) {
-        ngx_guildlog_cache_destroy(worker->cache);
-        worker->cache = NULL;
-    }
-
-    if (worker->visits) {
-        ngx_guildlog_cache_destroy(worker->visits);
-        worker->visits = NULL;
-    }
-
-    if (worker->shelf) {
-        ngx_guildlog_shelf_destroy(worker->shelf);
-        worker->shelf = NULL;
-    }
-
-    if (worker->kept) {
-        ngx_guildlog_kept_destroy(worker->kept);
-        worker->kept = NULL;
-    }
+    worker_forget(&worker->cache);
+    worker_forget(&worker->visits);
+    worker_forget(&worker->pages);
+    worker_forget(&worker->strings);
 
     if (worker->stats.shared) {
         ngx_guildlog_stats_leave(&worker->stats);
+    }
+}
+
+
+static void
+worker_forget(ngx_guildlog_cache_t **cache)
+{
+    if (*cache) {
+        ngx_guildlog_cache_destroy(*cache);
+        *cache = NULL;
     }
 }

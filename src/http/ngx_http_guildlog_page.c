@@ -45,8 +45,13 @@ enum {
 
 /* the key is all arguments from the guild on, without the token's kind */
 
-#define KEPT_FROM  1
-#define KEPT_KIND  3
+#define KEY_FROM  1
+#define KEY_KIND  3
+
+
+/* hashes of keys that were asked for, at most */
+
+#define PAGE_ASKED  4096
 
 
 /* bytes of an entry besides the columns of its row, at most */
@@ -78,6 +83,12 @@ enum {
 };
 
 
+struct ngx_http_guildlog_page_s {
+    ngx_str_t                      state;
+    ngx_str_t                      body;
+};
+
+
 static ngx_int_t page_found(ngx_http_guildlog_call_t *call);
 static ngx_int_t page_head(ngx_http_guildlog_search_t *search, ngx_pool_t *pool,
     ngx_str_t *head);
@@ -96,7 +107,9 @@ static ngx_int_t page_cache_recall(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
 static ngx_int_t page_cache_key(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
-static void page_cleanup(void *data);
+static ngx_uint_t page_cache_asked(const ngx_str_t *key);
+static void page_cache_put(ngx_str_t *key, const ngx_str_t *state,
+    const ngx_str_t *body);
 static ngx_uint_t log_json_count(ngx_guildlog_db_result_t *result,
     ngx_uint_t row);
 static ngx_int_t log_json_add(ngx_http_guildlog_log_json_t *entries,
@@ -113,6 +126,9 @@ static void log_json_write(ngx_http_guildlog_log_json_t *entries,
     const ngx_str_t *delivery);
 static ngx_uint_t log_json_decided(const ngx_str_t *delivery);
 static u_char *log_json_end(u_char *p, const ngx_str_t *delivery);
+
+
+static uint32_t  page_asked[PAGE_ASKED];
 
 
 /* by dstatus */
@@ -374,8 +390,7 @@ page_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
             ngx_log_debug1(NGX_LOG_DEBUG_HTTP, call->request->connection->log,
                            0, "guildlog page cache: keeps %uz bytes", body.len);
 
-            ngx_guildlog_shelf_put(ngx_http_guildlog_worker.shelf,
-                                   &call->page_key, &state, &body);
+            page_cache_put(&call->page_key, &state, &body);
         }
     }
 
@@ -573,7 +588,7 @@ page_cache_recall(ngx_http_guildlog_call_t *call,
     known = &call->args[call->nargs];
     ngx_str_null(known);
 
-    if (ngx_http_guildlog_worker.shelf) {
+    if (ngx_http_guildlog_worker.pages) {
 
         if (page_cache_key(call, stmt) != NGX_OK) {
             return NGX_ERROR;
@@ -584,16 +599,16 @@ page_cache_recall(ngx_http_guildlog_call_t *call,
             return NGX_ERROR;
         }
 
-        call->page = ngx_guildlog_shelf_take(ngx_http_guildlog_worker.shelf,
+        call->page = ngx_guildlog_cache_find(ngx_http_guildlog_worker.pages,
                                              &call->page_key);
         if (call->page) {
-            cln->handler = page_cleanup;
+            ngx_guildlog_cache_hold(call->page);
+
+            cln->handler = ngx_guildlog_cache_release;
             cln->data = call->page;
             *known = call->page->state;
 
-        } else if (!ngx_guildlog_shelf_asked(ngx_http_guildlog_worker.shelf,
-                                             &call->page_key))
-        {
+        } else if (!page_cache_asked(&call->page_key)) {
             ngx_str_null(&call->page_key);
         }
     }
@@ -619,7 +634,7 @@ page_cache_key(ngx_http_guildlog_call_t *call,
 
     len = 2 * NGX_INT_T_LEN + 1;
 
-    for (i = KEPT_FROM; i < call->nargs; i++) {
+    for (i = KEY_FROM; i < call->nargs; i++) {
         len += NGX_INT_T_LEN + 2 + call->args[i].len;
     }
 
@@ -631,10 +646,10 @@ page_cache_key(ngx_http_guildlog_call_t *call,
     call->page_key.data = p;
     p = ngx_sprintf(p, "%ui %ui", call->conf->database->index, stmt->index);
 
-    for (i = KEPT_FROM; i < call->nargs; i++) {
+    for (i = KEY_FROM; i < call->nargs; i++) {
         arg = &call->args[i];
 
-        if (i == KEPT_KIND) {
+        if (i == KEY_KIND) {
             continue;
         }
 
@@ -648,10 +663,51 @@ page_cache_key(ngx_http_guildlog_call_t *call,
 }
 
 
-static void
-page_cleanup(void *data)
+/*
+ * 1: the key was asked for before.  The call remembers the key, so that a page
+ * is kept from the second request on.
+ */
+
+static ngx_uint_t
+page_cache_asked(const ngx_str_t *key)
 {
-    ngx_guildlog_shelf_give_back(data);
+    uint32_t  hash, *asked;
+
+    hash = ngx_crc32_long(key->data, key->len);
+    asked = &page_asked[hash % PAGE_ASKED];
+
+    if (*asked == hash) {
+        return 1;
+    }
+
+    *asked = hash;
+
+    return 0;
+}
+
+
+static void
+page_cache_put(ngx_str_t *key, const ngx_str_t *state, const ngx_str_t *body)
+{
+    u_char                    *p;
+    ngx_http_guildlog_page_t  *page;
+
+    page = ngx_guildlog_cache_store(ngx_http_guildlog_worker.pages, key,
+                                    sizeof(ngx_http_guildlog_page_t)
+                                    + state->len + body->len, 0);
+    if (page == NULL) {
+        return;
+    }
+
+    p = (u_char *) (page + 1);
+
+    page->state.data = p;
+    page->state.len = state->len;
+    p = ngx_cpymem(p, state->data, state->len);
+
+    page->body.data = p;
+    page->body.len = body->len;
+    ngx_memcpy(p, body->data, body->len);
 }
 
 

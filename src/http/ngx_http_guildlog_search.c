@@ -12,7 +12,6 @@
 #include "http/ngx_http_guildlog_search.h"
 #include "http/ngx_http_guildlog_response.h"
 #include "base/ngx_guildlog_json.h"
-#include "search/ngx_guildlog_kept.h"
 #include "log/ngx_guildlog_language.h"
 
 
@@ -122,10 +121,12 @@ static void line_expired(ngx_event_t *ev);
 static void search_line_leave(ngx_http_guildlog_search_t *search);
 static void search_line_round(ngx_http_guildlog_search_t *search);
 static void line_handler(ngx_event_t *ev);
-static ngx_int_t kept_get(void *data, int64_t key, ngx_str_t *strings);
-static void kept_put(void *data, int64_t key,
+static ngx_int_t strings_get(void *data, int64_t key, ngx_str_t *strings);
+static void strings_put(void *data, int64_t key,
     int32_t day, const ngx_str_t *strings);
-static void kept_expire(ngx_event_t *ev);
+static ngx_str_t strings_key(ngx_http_guildlog_search_t *search, int64_t key,
+    int64_t numbers[2]);
+static void strings_expire(ngx_event_t *ev);
 static ngx_uint_t filter_has(const ngx_str_t *array, const char *item);
 static int64_t filter_number(const ngx_str_t *arg, int64_t none);
 
@@ -155,8 +156,8 @@ static const struct {
 };
 
 
-static ngx_event_t       kept_timer;
-static ngx_connection_t  kept_dumb;
+static ngx_event_t       strings_timer;
+static ngx_connection_t  strings_dumb;
 
 
 ngx_int_t
@@ -360,9 +361,9 @@ search_opened(ngx_http_guildlog_search_t *search)
     result->shown = search->filter.shown;
     search->result = result;
 
-    if (ngx_http_guildlog_worker.kept) {
-        result->strings_get = kept_get;
-        result->strings_put = kept_put;
+    if (ngx_http_guildlog_worker.strings) {
+        result->strings_get = strings_get;
+        result->strings_put = strings_put;
         result->strings_data = search;
     }
 
@@ -1030,50 +1031,93 @@ line_handler(ngx_event_t *ev)
 
 
 /*
- * What the worker keeps of segments, for the query that looks through them.
+ * Strings of segments that the worker keeps, for the query that looks through
+ * them.  Not for long: what a segment says goes with its day, and a database
+ * that was restored from a backup may give its key to another one.
  */
 
 static ngx_int_t
-kept_get(void *data, int64_t key, ngx_str_t *strings)
+strings_get(void *data, int64_t key, ngx_str_t *strings)
 {
     ngx_http_guildlog_search_t  *search = data;
 
-    return ngx_guildlog_kept_get(ngx_http_guildlog_worker.kept,
-                                 search->call->conf->database->index, key,
-                                 strings);
+    size_t     *len;
+    int64_t     numbers[2];
+    ngx_str_t   place;
+
+    place = strings_key(search, key, numbers);
+
+    len = ngx_guildlog_cache_find(ngx_http_guildlog_worker.strings, &place);
+    if (len == NULL) {
+        return NGX_DECLINED;
+    }
+
+    strings->len = *len;
+    strings->data = (u_char *) (len + 1);
+
+    return NGX_OK;
 }
 
 
 static void
-kept_put(void *data, int64_t key, int32_t day, const ngx_str_t *strings)
+strings_put(void *data, int64_t key, int32_t day, const ngx_str_t *strings)
 {
     ngx_http_guildlog_search_t  *search = data;
 
+    size_t       *len;
+    int64_t       numbers[2];
+    ngx_str_t     place;
     ngx_event_t  *timer;
 
-    ngx_guildlog_kept_put(ngx_http_guildlog_worker.kept,
-                          search->call->conf->database->index, key, strings);
+    place = strings_key(search, key, numbers);
 
-    timer = &kept_timer;
+    len = ngx_guildlog_cache_store(ngx_http_guildlog_worker.strings, &place,
+                                   sizeof(size_t) + strings->len, 0);
+    if (len == NULL) {
+        return;
+    }
+
+    *len = strings->len;
+    ngx_memcpy(len + 1, strings->data, strings->len);
+
+    timer = &strings_timer;
 
     if (!timer->timer_set) {
-        kept_dumb.fd = (ngx_socket_t) -1;
+        strings_dumb.fd = (ngx_socket_t) -1;
 
-        timer->data = &kept_dumb;
+        timer->data = &strings_dumb;
         timer->log = ngx_cycle->log;
-        timer->handler = kept_expire;
+        timer->handler = strings_expire;
         timer->cancelable = 1;
 
-        ngx_add_timer(timer, NGX_GUILDLOG_KEPT_AGE * 1000);
+        ngx_add_timer(timer, NGX_HTTP_GUILDLOG_STRINGS_AGE * 1000);
     }
 }
 
 
-static void
-kept_expire(ngx_event_t *ev)
+/* of two databases, the keys come from two sequences that begin with 1 */
+
+static ngx_str_t
+strings_key(ngx_http_guildlog_search_t *search, int64_t key,
+    int64_t numbers[2])
 {
-    if (ngx_guildlog_kept_expire(ngx_http_guildlog_worker.kept)) {
-        ngx_add_timer(ev, NGX_GUILDLOG_KEPT_AGE * 1000);
+    ngx_str_t  place;
+
+    numbers[0] = search->call->conf->database->index;
+    numbers[1] = key;
+
+    place.data = (u_char *) numbers;
+    place.len = 2 * sizeof(int64_t);
+
+    return place;
+}
+
+
+static void
+strings_expire(ngx_event_t *ev)
+{
+    if (ngx_guildlog_cache_expire(ngx_http_guildlog_worker.strings)) {
+        ngx_add_timer(ev, NGX_HTTP_GUILDLOG_STRINGS_AGE * 1000);
     }
 }
 

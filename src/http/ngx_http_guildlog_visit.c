@@ -21,7 +21,7 @@
 
 
 /* s for which a renewal that failed is not tried again */
-#define VISIT_KEPT_REST  5
+#define VISIT_REST  5
 
 
 /* a step: takes what was asked for, and returns the status with which the visit
@@ -74,7 +74,7 @@ typedef struct {
     time_t                         until;
     ngx_uint_t                     status;
     size_t                         len;
-} visit_kept_t;
+} visit_cached_t;
 
 
 static ngx_http_guildlog_visit_t *visit_create(
@@ -122,7 +122,7 @@ static ngx_uint_t visit_ask_judge(ngx_http_guildlog_visit_t *visit,
     ngx_guildlog_client_response_t *response);
 static void visit_ask_cancel(ngx_http_guildlog_visit_t *visit);
 static ngx_uint_t visit_ask_tells(void);
-static void visit_kept_store(ngx_http_guildlog_visit_t *visit);
+static void visit_cache_store(ngx_http_guildlog_visit_t *visit);
 
 
 /* those of this worker that are under way */
@@ -580,7 +580,7 @@ visit_end(ngx_http_guildlog_visit_t *visit, ngx_uint_t status)
     visit->ended = 1;
 
     if (visit->renews) {
-        visit_kept_store(visit);
+        visit_cache_store(visit);
     }
 
     /* who comes from now on joins no more */
@@ -989,11 +989,11 @@ visit_ask_tells(void)
  */
 
 static void
-visit_kept_store(ngx_http_guildlog_visit_t *visit)
+visit_cache_store(ngx_http_guildlog_visit_t *visit)
 {
     time_t         until;
     ngx_str_t     *key;
-    visit_kept_t  *kept;
+    visit_cached_t  *cached;
 
     key = &visit->person.session;
     until = ngx_time() + NGX_GUILDLOG_LOGIN_FRESH;
@@ -1003,47 +1003,47 @@ visit_kept_store(ngx_http_guildlog_visit_t *visit)
 
     } else if (visit->status != NGX_HTTP_UNAUTHORIZED) {
         key = &visit->person.user;
-        until = ngx_time() + VISIT_KEPT_REST;
+        until = ngx_time() + VISIT_REST;
     }
 
-    kept = ngx_guildlog_cache_store(ngx_http_guildlog_worker.visits, key,
-                                    sizeof(visit_kept_t) + visit->cookie.len,
+    cached = ngx_guildlog_cache_store(ngx_http_guildlog_worker.visits, key,
+                                    sizeof(visit_cached_t) + visit->cookie.len,
                                     0);
-    if (kept == NULL) {
+    if (cached == NULL) {
         return;
     }
 
-    kept->until = until;
-    kept->status = visit->status;
-    kept->len = visit->cookie.len;
+    cached->until = until;
+    cached->status = visit->status;
+    cached->len = visit->cookie.len;
 
-    if (kept->len) {
-        ngx_memcpy(kept + 1, visit->cookie.data, kept->len);
+    if (cached->len) {
+        ngx_memcpy(cached + 1, visit->cookie.data, cached->len);
     }
 }
 
 
 ngx_uint_t
-ngx_http_guildlog_visit_kept(const ngx_guildlog_login_person_t *person,
+ngx_http_guildlog_visit_cached(const ngx_guildlog_login_person_t *person,
     ngx_str_t *cookie)
 {
     ngx_str_t      key;
-    visit_kept_t  *kept;
+    visit_cached_t  *cached;
 
     key = person->session;
-    kept = ngx_guildlog_cache_find(ngx_http_guildlog_worker.visits, &key);
+    cached = ngx_guildlog_cache_find(ngx_http_guildlog_worker.visits, &key);
 
-    if (kept == NULL || kept->until <= ngx_time()) {
+    if (cached == NULL || cached->until <= ngx_time()) {
         key = person->user;
-        kept = ngx_guildlog_cache_find(ngx_http_guildlog_worker.visits, &key);
+        cached = ngx_guildlog_cache_find(ngx_http_guildlog_worker.visits, &key);
     }
 
-    if (kept == NULL || kept->until <= ngx_time()) {
+    if (cached == NULL || cached->until <= ngx_time()) {
         return 0;
     }
 
-    cookie->data = (u_char *) (kept + 1);
-    cookie->len = kept->len;
+    cookie->data = (u_char *) (cached + 1);
+    cookie->len = cached->len;
 
-    return kept->status;
+    return cached->status;
 }

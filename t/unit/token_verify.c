@@ -794,7 +794,7 @@ main(void)
 
     (void) keyring_add(&secrets, "HS256 secret");
 
-    cache = ngx_guildlog_cache_create(32, &tap_log);
+    cache = ngx_guildlog_cache_create(32, 0, &tap_log);
 
     test_good();
     test_shapes();
