@@ -58,11 +58,10 @@ static json_t *json_read_array(json_reader_t *r);
 static ngx_int_t json_read_more(json_reader_t *r, u_char close);
 static ngx_int_t json_read_text(json_reader_t *r, ngx_str_t *text);
 static ngx_int_t json_read_escapes(json_reader_t *r, ngx_str_t *text);
-static u_char *json_read_escape(json_reader_t *r, u_char *dst);
-static ngx_int_t json_read_unit(json_reader_t *r);
 static json_t *json_read_number(json_reader_t *r);
 static json_t *json_read_word(json_reader_t *r);
 static ngx_int_t json_read_skip(json_reader_t *r);
+static ngx_int_t json_scan_unit(const u_char **p, const u_char *last);
 static size_t json_scan_bare(const u_char *p, size_t len);
 
 
@@ -997,6 +996,7 @@ json_read_escapes(json_reader_t *r, ngx_str_t *text)
 {
     size_t          n;
     u_char         *dst, *end;
+    ngx_int_t       rune;
     static u_char   buf[JSON_READ_TEXT];
 
     /* the longest character fits behind what is copied */
@@ -1011,11 +1011,12 @@ json_read_escapes(json_reader_t *r, ngx_str_t *text)
     dst = ngx_cpymem(buf, text->data, n);
 
     while (r->pos < r->last && *r->pos == '\\') {
-        dst = json_read_escape(r, dst);
-        if (dst == NULL) {
+        rune = ngx_guildlog_json_scan_escape(&r->pos, r->last);
+        if (rune == NGX_ERROR) {
             return NGX_DECLINED;
         }
 
+        dst = ngx_guildlog_utf8_put(dst, rune);
         n = json_scan_bare(r->pos, r->last - r->pos);
 
         if (dst > end || n > (size_t) (end - dst)) {
@@ -1030,64 +1031,6 @@ json_read_escapes(json_reader_t *r, ngx_str_t *text)
     text->len = dst - buf;
 
     return NGX_OK;
-}
-
-
-static u_char *
-json_read_escape(json_reader_t *r, u_char *dst)
-{
-    u_char      *letter;
-    ngx_int_t    rune, half;
-
-    static u_char  letters[] = "\"\\/bfnrt";
-    static u_char  values[] = "\"\\/\b\f\n\r\t";
-
-    if (r->last - r->pos < 2) {
-        return NULL;
-    }
-
-    letter = memchr(letters, r->pos[1], sizeof(letters) - 1);
-
-    if (letter) {
-        r->pos += 2;
-        *dst++ = values[letter - letters];
-        return dst;
-    }
-
-    rune = json_read_unit(r);
-
-    if (rune >= 0xd800 && rune <= 0xdbff) {
-        half = json_read_unit(r);
-
-        if (half < 0xdc00 || half > 0xdfff) {
-            return NULL;
-        }
-
-        rune = 0x10000 + ((rune - 0xd800) << 10) + (half - 0xdc00);
-
-    } else if (rune >= 0xdc00 && rune <= 0xdfff) {
-        return NULL;
-    }
-
-    return (rune > 0) ? ngx_guildlog_utf8_put(dst, rune) : NULL;
-}
-
-
-/* \u and four digits; NGX_ERROR: something else */
-
-static ngx_int_t
-json_read_unit(json_reader_t *r)
-{
-    ngx_int_t  unit;
-
-    if (r->last - r->pos < 6 || r->pos[0] != '\\' || r->pos[1] != 'u') {
-        return NGX_ERROR;
-    }
-
-    unit = ngx_hextoi((u_char *) r->pos + 2, 4);
-    r->pos += 6;
-
-    return unit;
 }
 
 
@@ -1198,6 +1141,60 @@ ngx_guildlog_json_scan_quote(const u_char *p, const u_char *last)
     }
 
     return last;
+}
+
+
+ngx_int_t
+ngx_guildlog_json_scan_escape(const u_char **p, const u_char *last)
+{
+    u_char     *letter;
+    ngx_int_t   rune, half;
+
+    static u_char  letters[] = "\"\\/bfnrt";
+    static u_char  values[] = "\"\\/\b\f\n\r\t";
+
+    if (last - *p < 2) {
+        return NGX_ERROR;
+    }
+
+    letter = memchr(letters, (*p)[1], sizeof(letters) - 1);
+
+    if (letter) {
+        *p += 2;
+        return values[letter - letters];
+    }
+
+    rune = json_scan_unit(p, last);
+
+    if (rune >= 0xd800 && rune <= 0xdbff) {
+        half = json_scan_unit(p, last);
+
+        if (half < 0xdc00 || half > 0xdfff) {
+            return NGX_ERROR;
+        }
+
+        return 0x10000 + ((rune - 0xd800) << 10) + (half - 0xdc00);
+    }
+
+    return (rune <= 0 || (rune >= 0xdc00 && rune <= 0xdfff)) ? NGX_ERROR : rune;
+}
+
+
+/* \u and four digits; NGX_ERROR: something else */
+
+static ngx_int_t
+json_scan_unit(const u_char **p, const u_char *last)
+{
+    const u_char  *digits;
+
+    if (last - *p < 6 || (*p)[0] != '\\' || (*p)[1] != 'u') {
+        return NGX_ERROR;
+    }
+
+    digits = *p + 2;
+    *p += 6;
+
+    return ngx_hextoi((u_char *) digits, 4);
 }
 
 

@@ -68,6 +68,10 @@ u_char *ngx_guildlog_json_scan_skip(const u_char *p, const u_char *last);
 /* the quote that ends a string; last or behind it: none does */
 const u_char *ngx_guildlog_json_scan_quote(const u_char *p, const u_char *last);
 
+/* the code point escaped at a backslash, and moves behind it; NGX_ERROR: none,
+   or a NUL */
+ngx_int_t ngx_guildlog_json_scan_escape(const u_char **p, const u_char *last);
+
 /*
  * Writer.  Commas are its business: begin(w, '{'), key(w, "a"), number(w, 1),
  * end(w).  Memory doubles as needed from the pool; after a failed allocation

@@ -48,17 +48,10 @@ static void change_any(const change_t *c, const json_t *value);
 static void change_limit(const change_t *c, const json_t *value);
 static void change_color(const change_t *c, const json_t *value);
 static void change_when(const change_t *c, const json_t *value);
-static void change_seconds(const change_t *c, const json_t *value);
-static void change_minutes(const change_t *c, const json_t *value);
-static void change_days(const change_t *c, const json_t *value);
-static void change_long(const change_t *c, const json_t *value, int64_t unit);
+static void change_long(const change_t *c, const json_t *value);
 static void change_bitrate(const change_t *c, const json_t *value);
 static void change_percent(const change_t *c, const json_t *value);
-static void change_user(const change_t *c, const json_t *value);
-static void change_role(const change_t *c, const json_t *value);
-static void change_channel(const change_t *c, const json_t *value);
-static void change_id(const change_t *c, const json_t *value,
-    ngx_guildlog_change_piece_e kind);
+static void change_id(const change_t *c, const json_t *value);
 static void change_choice(const change_t *c, const json_t *value);
 static void change_label(const change_t *c, ngx_uint_t label);
 static void change_word(const change_t *c, const char *fmt, ...);
@@ -69,27 +62,31 @@ static int64_t change_time_digits(const u_char **p, const u_char *last,
 static int64_t change_time_day(int64_t year, int64_t month, int64_t day);
 
 
-/* by kind: how one value is written */
+/* by kind: how a value is written; seconds of a unit, or what an id is of */
 
-static const change_pt  change_writers[] = {
-    [NGX_GUILDLOG_CHANGE_IS_TEXT] = change_any,
-    [NGX_GUILDLOG_CHANGE_IS_NUMBER] = change_any,
-    [NGX_GUILDLOG_CHANGE_IS_LIMIT] = change_limit,
-    [NGX_GUILDLOG_CHANGE_IS_FLAG] = change_any,
-    [NGX_GUILDLOG_CHANGE_IS_COLOR] = change_color,
-    [NGX_GUILDLOG_CHANGE_IS_PERMISSIONS] = change_any,
-    [NGX_GUILDLOG_CHANGE_IS_TIME] = change_when,
-    [NGX_GUILDLOG_CHANGE_IS_SECONDS] = change_seconds,
-    [NGX_GUILDLOG_CHANGE_IS_MINUTES] = change_minutes,
-    [NGX_GUILDLOG_CHANGE_IS_DAYS] = change_days,
-    [NGX_GUILDLOG_CHANGE_IS_BITRATE] = change_bitrate,
-    [NGX_GUILDLOG_CHANGE_IS_PERCENT] = change_percent,
-    [NGX_GUILDLOG_CHANGE_IS_IMAGE] = change_any,
-    [NGX_GUILDLOG_CHANGE_IS_USER] = change_user,
-    [NGX_GUILDLOG_CHANGE_IS_ROLE] = change_role,
-    [NGX_GUILDLOG_CHANGE_IS_CHANNEL] = change_channel,
-    [NGX_GUILDLOG_CHANGE_IS_CHOICE] = change_choice,
-    [NGX_GUILDLOG_CHANGE_IS_VALUE] = change_any
+static const struct {
+    change_pt                      write;
+    ngx_uint_t                     of;
+} change_kinds[] = {
+    [NGX_GUILDLOG_CHANGE_IS_TEXT] = { change_any, 0 },
+    [NGX_GUILDLOG_CHANGE_IS_NUMBER] = { change_any, 0 },
+    [NGX_GUILDLOG_CHANGE_IS_LIMIT] = { change_limit, 0 },
+    [NGX_GUILDLOG_CHANGE_IS_FLAG] = { change_any, 0 },
+    [NGX_GUILDLOG_CHANGE_IS_COLOR] = { change_color, 0 },
+    [NGX_GUILDLOG_CHANGE_IS_PERMISSIONS] = { change_any, 0 },
+    [NGX_GUILDLOG_CHANGE_IS_TIME] = { change_when, 0 },
+    [NGX_GUILDLOG_CHANGE_IS_SECONDS] = { change_long, 1 },
+    [NGX_GUILDLOG_CHANGE_IS_MINUTES] = { change_long, 60 },
+    [NGX_GUILDLOG_CHANGE_IS_DAYS] = { change_long, 86400 },
+    [NGX_GUILDLOG_CHANGE_IS_BITRATE] = { change_bitrate, 0 },
+    [NGX_GUILDLOG_CHANGE_IS_PERCENT] = { change_percent, 0 },
+    [NGX_GUILDLOG_CHANGE_IS_IMAGE] = { change_any, 0 },
+    [NGX_GUILDLOG_CHANGE_IS_USER] = { change_id, NGX_GUILDLOG_CHANGE_USER },
+    [NGX_GUILDLOG_CHANGE_IS_ROLE] = { change_id, NGX_GUILDLOG_CHANGE_ROLE },
+    [NGX_GUILDLOG_CHANGE_IS_CHANNEL] = { change_id,
+                                         NGX_GUILDLOG_CHANGE_CHANNEL },
+    [NGX_GUILDLOG_CHANGE_IS_CHOICE] = { change_choice, 0 },
+    [NGX_GUILDLOG_CHANGE_IS_VALUE] = { change_any, 0 }
 };
 
 
@@ -251,7 +248,7 @@ change_items(const change_t *c, const json_t *value, const char *sign)
             change_word(c, "%s%s", i ? ", " : "", sign);
         }
 
-        change_writers[c->kind](c, item);
+        change_kinds[c->kind].write(c, item);
     }
 }
 
@@ -428,31 +425,10 @@ change_when(const change_t *c, const json_t *value)
 }
 
 
-static void
-change_seconds(const change_t *c, const json_t *value)
-{
-    change_long(c, value, 1);
-}
-
-
-static void
-change_minutes(const change_t *c, const json_t *value)
-{
-    change_long(c, value, 60);
-}
-
-
-static void
-change_days(const change_t *c, const json_t *value)
-{
-    change_long(c, value, 86400);
-}
-
-
 /* "1 d 30 min"; the units are the same in all languages */
 
 static void
-change_long(const change_t *c, const json_t *value, int64_t unit)
+change_long(const change_t *c, const json_t *value)
 {
     int64_t     n;
     ngx_uint_t  i, some;
@@ -471,7 +447,7 @@ change_long(const change_t *c, const json_t *value, int64_t unit)
         return;
     }
 
-    n *= unit;
+    n *= change_kinds[c->kind].of;
     some = 0;
 
     for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
@@ -512,48 +488,28 @@ change_percent(const change_t *c, const json_t *value)
 }
 
 
-static void
-change_user(const change_t *c, const json_t *value)
-{
-    change_id(c, value, NGX_GUILDLOG_CHANGE_USER);
-}
-
-
-static void
-change_role(const change_t *c, const json_t *value)
-{
-    change_id(c, value, NGX_GUILDLOG_CHANGE_ROLE);
-}
-
-
-/* "0" is no channel, in our own configuration */
-
-static void
-change_channel(const change_t *c, const json_t *value)
-{
-    if (json_string_length(value) == 1 && json_string_value(value)[0] == '0') {
-        change_label(c, NGX_GUILDLOG_CHANGE_OFF);
-        return;
-    }
-
-    change_id(c, value, NGX_GUILDLOG_CHANGE_CHANNEL);
-}
-
-
 /* an id, or {id, name}; without an id it is a text */
 
 static void
-change_id(const change_t *c, const json_t *value,
-    ngx_guildlog_change_piece_e kind)
+change_id(const change_t *c, const json_t *value)
 {
     ngx_guildlog_change_piece_t  piece;
 
     ngx_memzero(&piece, sizeof(piece));
 
-    piece.kind = kind;
+    piece.kind = change_kinds[c->kind].of;
     piece.text = ngx_guildlog_json_text(json_object_get(value, "name"));
     piece.id = ngx_guildlog_json_text(json_is_object(value)
                                       ? json_object_get(value, "id") : value);
+
+    /* "0" is no channel, in our own configuration */
+
+    if (piece.kind == NGX_GUILDLOG_CHANGE_CHANNEL && piece.id.len == 1
+        && piece.id.data[0] == '0' && json_is_string(value))
+    {
+        change_label(c, NGX_GUILDLOG_CHANGE_OFF);
+        return;
+    }
 
     if (!ngx_guildlog_value_is_id(&piece.id)) {
         change_any(c, value);

@@ -45,9 +45,6 @@ static ngx_int_t match_digits(const ngx_str_t *value, int64_t *id);
 static u_char *match_fold_messages(u_char *dst, const ngx_str_t *messages);
 static u_char *match_fold_changes(u_char *dst, const ngx_str_t *changes);
 static u_char *match_fold_string(u_char *dst, const ngx_str_t *s);
-static u_char *match_fold_escape(u_char *dst, const u_char **p,
-    const u_char *last);
-static ngx_int_t match_half(const u_char *p, const u_char *last);
 
 
 static const match_field_t  match_fields[] = {
@@ -731,6 +728,7 @@ match_fold_changes(u_char *dst, const ngx_str_t *changes)
 static u_char *
 match_fold_string(u_char *dst, const ngx_str_t *s)
 {
+    ngx_int_t      c;
     const u_char  *p, *slash, *last;
 
     p = s->data;
@@ -744,75 +742,13 @@ match_fold_string(u_char *dst, const ngx_str_t *s)
         }
 
         dst = ngx_guildlog_fold(dst, p, slash - p);
-        p = slash + 1;
+        p = slash;
 
-        dst = match_fold_escape(dst, &p, last);
-        if (dst == NULL) {
-            return NULL;
-        }
-    }
-}
-
-
-static u_char *
-match_fold_escape(u_char *dst, const u_char **p, const u_char *last)
-{
-    char       *found;
-    ngx_int_t   c, low;
-
-    static char  letters[] = "\"\\/bfnrt";
-    static char  values[] = "\"\\/\b\f\n\r\t";
-
-    if (*p == last || **p == '\0') {
-        return NULL;
-    }
-
-    c = *(*p)++;
-
-    if (c != 'u') {
-        found = strchr(letters, (int) c);
-        if (found == NULL) {
+        c = ngx_guildlog_json_scan_escape(&p, last);
+        if (c == NGX_ERROR) {
             return NULL;
         }
 
-        *dst++ = (u_char) values[found - letters];
-
-        return dst;
+        dst = ngx_guildlog_fold_put(dst, (uint32_t) c);
     }
-
-    c = match_half(*p, last);
-
-    if (c <= 0) {
-        return NULL;
-    }
-
-    *p += 4;
-
-    if (c >= 0xd800 && c < 0xe000) {
-
-        if (c >= 0xdc00 || last - *p < 2 || (*p)[0] != '\\' || (*p)[1] != 'u')
-        {
-            return NULL;
-        }
-
-        low = match_half(*p + 2, last);
-
-        if (low < 0xdc00 || low >= 0xe000) {
-            return NULL;
-        }
-
-        *p += 6;
-        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-    }
-
-    return ngx_guildlog_fold_put(dst, (uint32_t) c);
-}
-
-
-/* the four hexadecimal digits behind \u; NGX_ERROR: they are no digits */
-
-static ngx_int_t
-match_half(const u_char *p, const u_char *last)
-{
-    return last - p < 4 ? NGX_ERROR : ngx_hextoi((u_char *) p, 4);
 }
