@@ -5,6 +5,7 @@ use lib 't/lib';
 use Guildlog;
 use Guildlog::File;
 use IO::Select;
+use IO::Socket::INET;
 
 my $nginx = Guildlog->new(workers => 2);
 my $cluster = $nginx->cluster;
@@ -49,6 +50,43 @@ sub decoded {
     utf8::encode($text);
     return json->decode($text);
 }
+
+
+# a database that has just come back: the first request is answered by 503
+
+subtest 'a service that was away for a moment' => sub {
+    my $listen = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1')
+        or die "listen: $@";
+    my $asked = $nginx->file('asked', '');
+    local $ENV{GUILDLOG_OPERATOR} = 'http://127.0.0.1:' . $listen->sockport;
+
+    defined(my $pid = fork) or die "fork: $!";
+    if (!$pid) {
+        while (my $peer = $listen->accept) {
+            my ($head, $body) = ('');
+            $head .= readline $peer until $head =~ /\r\n\r\n/;
+            read $peer, $body, $1 if $head =~ /content-length: (\d+)/i;
+            my ($method) = $head =~ /^(\w+)/;
+            open my $out, '>>:unix', $asked or die $!;
+            print {$out} "$method ";
+            my $again = slurp($asked) =~ /$method $method/;
+            my $text  = $again ? '{"id":"1","name":"Loft","plan":"pro"}' : '{}';
+            print {$peer} 'HTTP/1.1 ', $again ? '200 OK'
+                : "503 Away\r\nRetry-After: 0", "\r\nContent-Length: ",
+                length $text, "\r\nConnection: close\r\n\r\n$text";
+        }
+        POSIX::_exit(0);
+    }
+
+    my ($out, undef, $status) = guildlog("server set $server --name Loft");
+    is $status, 0, 'what may be done twice is asked for again';
+    like $out, qr/Loft/, '... and done';
+    is +(guildlog("token create $server --creator 5"))[2], 4,
+        'what may not is not';
+    is slurp($asked), 'PUT PUT POST ', '... a second time';
+    kill 'KILL', $pid;
+    waitpid $pid, 0;
+};
 
 
 subtest 'servers' => sub {

@@ -117,7 +117,7 @@ sub ask {
 
         my $wait = $answer->{headers}{'retry-after'};
         if ($tries < 5 && defined $wait && $wait <= 60
-            && ($status == 429 || $status == 503 && $method eq 'GET'))
+            && ($status == 429 || $status == 503 && $method =~ /^(?:GET|PUT)$/))
         {
             warning("the service asks to wait for $wait s");
             sleep $wait || 1;
