@@ -723,32 +723,29 @@ static ngx_int_t
 message_button_add(ngx_guildlog_message_buttons_t *buttons, ngx_pool_t *pool,
     const ngx_guildlog_message_item_t *item, const message_button_link_t *link)
 {
-    ngx_str_t                       id, name, executor, ignored, url;
-    ngx_uint_t                      i;
-    ngx_guildlog_message_text_t     text;
-    ngx_guildlog_message_button_t  *button;
+    ngx_str_t                          id, url;
+    ngx_uint_t                         i;
+    ngx_guildlog_message_text_t        text;
+    ngx_guildlog_message_button_t     *button;
+    const ngx_guildlog_message_who_t  *who;
 
     if (!(item->conf->buttons & link->bit)) {
         return NGX_OK;
     }
 
     ngx_str_set(&id, "");
+    who = NULL;
 
     if (link->user) {
-
-        if (!ngx_guildlog_message_item_user(item, link->user, &id, &name)) {
-            return NGX_OK;
-        }
+        who = ngx_guildlog_message_item_who(item, link->user);
 
         /* one link for those who did it to themselves */
 
-        if (link->label != NGX_GUILDLOG_LABEL_EXECUTOR
-            && ngx_guildlog_message_item_user(item, "executor", &executor,
-                                              &ignored)
-            && ngx_guildlog_str_eq(&executor, &id))
-        {
+        if (!who->user || (item->same && who == &item->target)) {
             return NGX_OK;
         }
+
+        id = who->id;
     }
 
     if (link->url(pool, item, &id, &url) != NGX_OK) {
@@ -780,7 +777,9 @@ message_button_add(ngx_guildlog_message_buttons_t *buttons, ngx_pool_t *pool,
     if (link->user) {
         (void) ngx_guildlog_message_text_add(&text, ": ");
 
-        if (ngx_guildlog_message_text_user(&text, &name, text.left, 0) == 0) {
+        if (ngx_guildlog_message_text_user(&text, &who->name, text.left, 0)
+            == 0)
+        {
             (void) ngx_guildlog_message_text_add(&text, "%V", &id);
         }
     }

@@ -20,6 +20,10 @@
 
 
 static void message_item_cleanup(void *data);
+static void message_item_name(const ngx_guildlog_message_item_t *item,
+    const char *key, ngx_guildlog_message_who_t *who);
+static void message_item_mention(ngx_guildlog_message_who_t *who,
+    const char *other);
 static void message_link_time(ngx_guildlog_message_text_t *text,
     const char *mark, int64_t ms, ngx_uint_t ago);
 static ngx_uint_t message_link_is_plain(const ngx_str_t *url);
@@ -54,7 +58,7 @@ ngx_guildlog_message_item_read(ngx_guildlog_message_item_t *item,
 {
     u_char              *p, *text;
     json_int_t           type;
-    ngx_str_t            executor, target, name;
+    ngx_uint_t           target;
     json_error_t         error;
     ngx_pool_cleanup_t  *cln;
 
@@ -107,11 +111,35 @@ ngx_guildlog_message_item_read(ngx_guildlog_message_item_t *item,
     item->gone = ngx_guildlog_type_kind(item->type) == NGX_GUILDLOG_KIND_GONE;
     item->told = 0;
 
-    ngx_guildlog_message_item_named(item, "executor", &executor, &name);
-    ngx_guildlog_message_item_named(item, "target", &target, &name);
+    message_item_name(item, "executor", &item->executor);
+    message_item_name(item, "target", &item->target);
+    message_item_name(item, "channel", &item->channel);
 
-    item->dashboard = executor.len == 1 && executor.data[0] == '0';
-    item->same = executor.len && ngx_guildlog_str_eq(&executor, &target);
+    target = ngx_guildlog_type_target(item->type);
+
+    item->executor.user = 1;
+    item->target.user = (target == NGX_GUILDLOG_TARGET_USER);
+
+    message_item_mention(&item->executor, NULL);
+    message_item_mention(&item->target, item->gone ? NULL
+                         : target == NGX_GUILDLOG_TARGET_CHANNEL ? "#"
+                         : target == NGX_GUILDLOG_TARGET_ROLE ? "@&" : NULL);
+    message_item_mention(&item->channel,
+                         item->marks & NGX_GUILDLOG_MARK_CHANNEL ? NULL : "#");
+
+    item->executor.dashboard = item->executor.id.len == 1
+                               && item->executor.id.data[0] == '0';
+    item->same = item->executor.id.len
+                 && ngx_guildlog_str_eq(&item->executor.id, &item->target.id);
+
+    item->executor.places = 1 << NGX_GUILDLOG_PLACE_EXECUTOR;
+    item->target.places = 1 << NGX_GUILDLOG_PLACE_TARGET;
+    item->channel.places = 1 << NGX_GUILDLOG_PLACE_CHANNEL;
+
+    if (item->same) {
+        item->executor.places |= item->target.places;
+        item->target.places = item->executor.places;
+    }
 
     item->spoilers = entry->conf.spoilers
                      && (item->marks & NGX_GUILDLOG_MARK_SAID);
@@ -167,30 +195,42 @@ ngx_guildlog_message_item_color(const ngx_guildlog_message_item_t *item)
 }
 
 
-ngx_uint_t
-ngx_guildlog_message_item_user(const ngx_guildlog_message_item_t *item,
-    const char *key, ngx_str_t *id, ngx_str_t *name)
+const ngx_guildlog_message_who_t *
+ngx_guildlog_message_item_who(const ngx_guildlog_message_item_t *item,
+    const char *key)
 {
-    ngx_guildlog_message_item_named(item, key, id, name);
-
-    return (ngx_strcmp(key, "executor") == 0
-            || ngx_guildlog_type_target(item->type)
-               == NGX_GUILDLOG_TARGET_USER)
-           && ngx_guildlog_value_is_id(id)
-           && !(id->len == 1 && id->data[0] == '0');
+    return *key == 'e' ? &item->executor : *key == 't' ? &item->target
+                       : &item->channel;
 }
 
 
-void
-ngx_guildlog_message_item_named(const ngx_guildlog_message_item_t *item,
-    const char *key, ngx_str_t *id, ngx_str_t *name)
+static void
+message_item_name(const ngx_guildlog_message_item_t *item, const char *key,
+    ngx_guildlog_message_who_t *who)
 {
     json_t  *named;
 
+    ngx_memzero(who, sizeof(ngx_guildlog_message_who_t));
+
     named = json_object_get(item->json, key);
 
-    ngx_guildlog_message_item_get(named, "id", id);
-    ngx_guildlog_message_item_get(named, "name", name);
+    ngx_guildlog_message_item_get(named, "id", &who->id);
+    ngx_guildlog_message_item_get(named, "name", &who->name);
+
+    who->known = ngx_guildlog_value_is_id(&who->id);
+}
+
+
+/* other: of what is no user */
+
+static void
+message_item_mention(ngx_guildlog_message_who_t *who, const char *other)
+{
+    who->user &= who->known && !(who->id.len == 1 && who->id.data[0] == '0');
+
+    if (who->known) {
+        who->mention = who->user ? "@" : other;
+    }
 }
 
 
@@ -312,21 +352,16 @@ ngx_guildlog_message_link_registered(ngx_guildlog_message_item_t *item,
     size_t      i;
     int64_t     ms;
     uint64_t    n;
-    ngx_str_t   id;
+    ngx_str_t  *id;
 
-    if (!(item->marks & NGX_GUILDLOG_MARK_ACCOUNT)) {
+    if (!(item->marks & NGX_GUILDLOG_MARK_ACCOUNT) || !item->target.known) {
         return;
     }
 
-    id = ngx_guildlog_json_text(json_object_get(json_object_get(item->json,
-                                                                key),
-                                                "id"));
-    if (!ngx_guildlog_value_is_id(&id)) {
-        return;
-    }
+    id = &item->target.id;
 
-    for (i = 0, n = 0; i < id.len; i++) {
-        n = n * 10 + (id.data[i] - '0');
+    for (i = 0, n = 0; i < id->len; i++) {
+        n = n * 10 + (id->data[i] - '0');
     }
 
     ms = (int64_t) (n >> 22) + MESSAGE_LINK_EPOCH;
@@ -366,7 +401,7 @@ ngx_guildlog_message_link_jump(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
     json_t     *messages;
-    ngx_str_t   channel, id;
+    ngx_str_t   id;
 
     if (!(item->marks & NGX_GUILDLOG_MARK_JUMP)) {
         return;
@@ -374,17 +409,15 @@ ngx_guildlog_message_link_jump(ngx_guildlog_message_item_t *item,
 
     messages = json_object_get(item->json, key);
 
-    channel = ngx_guildlog_json_text(json_object_get(
-                  json_object_get(item->json, "channel"), "id"));
     id = ngx_guildlog_json_text(json_object_get(json_array_get(messages, 0),
                                                 "id"));
 
-    if (ngx_guildlog_value_is_id(&channel) && ngx_guildlog_value_is_id(&id)) {
+    if (item->channel.known && ngx_guildlog_value_is_id(&id)) {
         (void) ngx_guildlog_message_text_add(text,
                    "[%s](<https://discord.com/channels/%V/%V/%V>)",
                    ngx_guildlog_language_label(NGX_GUILDLOG_LABEL_JUMP,
                                                item->conf->locale),
-                   &item->conf->guild, &channel, &id);
+                   &item->conf->guild, &item->channel.id, &id);
     }
 }
 

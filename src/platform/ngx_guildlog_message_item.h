@@ -17,6 +17,22 @@
 #define NGX_GUILDLOG_MESSAGE_LAST_MS  253402300799999LL
 
 
+/* who or what an entry names; empty texts where it tells none */
+
+typedef struct {
+    ngx_str_t                            id;
+    ngx_str_t                            name;
+    const char                          *mention;  /* what stands before the
+                                                      id; NULL: nobody knows
+                                                      what it is, or it is no
+                                                      more */
+    ngx_uint_t                           places;   /* of a sentence, as bits */
+    unsigned                             known:1;  /* by an id */
+    unsigned                             user:1;
+    unsigned                             dashboard:1;
+} ngx_guildlog_message_who_t;
+
+
 /* lives as long as the pool it was read with */
 
 typedef struct {
@@ -32,7 +48,9 @@ typedef struct {
                                                          message's content */
     unsigned                             gone:1;
     unsigned                             same:1;   /* executor and target */
-    unsigned                             dashboard:1;   /* its executor is */
+    ngx_guildlog_message_who_t           executor;
+    ngx_guildlog_message_who_t           target;
+    ngx_guildlog_message_who_t           channel;
     ngx_uint_t                           told;    /* bits of places, by its
                                                      sentence */
 } ngx_guildlog_message_item_t;
@@ -49,13 +67,9 @@ const char *ngx_guildlog_message_item_label(
 ngx_int_t ngx_guildlog_message_item_color(
     const ngx_guildlog_message_item_t *item);
 
-/* the id and the name of "executor" or "target"; 0: it is not a user */
-ngx_uint_t ngx_guildlog_message_item_user(
-    const ngx_guildlog_message_item_t *item, const char *key, ngx_str_t *id,
-    ngx_str_t *name);
-/* the id and the name of whatever stands there; empty where there is none */
-void ngx_guildlog_message_item_named(const ngx_guildlog_message_item_t *item,
-    const char *key, ngx_str_t *id, ngx_str_t *name);
+/* by one of the three names; others are not asked for */
+const ngx_guildlog_message_who_t *ngx_guildlog_message_item_who(
+    const ngx_guildlog_message_item_t *item, const char *key);
 
 /* a string's bytes in the tree; empty where there is no such string */
 void ngx_guildlog_message_item_get(const json_t *object, const char *key,

@@ -46,14 +46,8 @@ typedef void (*message_sentence_pt)(ngx_guildlog_message_item_t *item,
 
 static void message_parts_who(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
-static ngx_uint_t message_parts_is_dashboard(
-    const ngx_guildlog_message_item_t *item, const char *key);
-static ngx_uint_t message_parts_places(
-    const ngx_guildlog_message_item_t *item, const char *key);
 static void message_parts_mention(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
-static const char *message_parts_mention_of(
-    const ngx_guildlog_message_item_t *item, const char *key);
 static void message_parts_role(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
 static void message_parts_text(ngx_guildlog_message_item_t *item,
@@ -129,35 +123,30 @@ static void
 message_parts_who(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
-    ngx_str_t                    id, name;
-    ngx_uint_t                   known, max, told;
-    const char                  *mention;
-    ngx_guildlog_message_text_t  before;
+    ngx_uint_t                         max;
+    ngx_guildlog_message_text_t        before;
+    const ngx_guildlog_message_who_t  *who;
 
-    ngx_guildlog_message_item_named(item, key, &id, &name);
+    who = ngx_guildlog_message_item_who(item, key);
 
-    if (message_parts_is_dashboard(item, key)) {
+    if (who->dashboard) {
         (void) ngx_guildlog_message_text_add(text, "%s",
                    ngx_guildlog_language_label(NGX_GUILDLOG_LABEL_DASHBOARD,
                                                item->conf->locale));
         return;
     }
 
-    known = ngx_guildlog_value_is_id(&id);
-
     if (item->compact) {
-        if (known || name.len) {
+        if (who->known || who->name.len) {
             message_parts_mention(item, text, key);
         }
 
         return;
     }
 
-    mention = message_parts_mention_of(item, key);
-    told = item->told & message_parts_places(item, key);
-
-    if (known && mention && !told) {
-        (void) ngx_guildlog_message_text_add(text, "<%s%V>", mention, &id);
+    if (who->mention && !(item->told & who->places)) {
+        (void) ngx_guildlog_message_text_add(text, "<%s%V>", who->mention,
+                                             &who->id);
     }
 
     before = *text;
@@ -167,44 +156,17 @@ message_parts_who(ngx_guildlog_message_item_t *item,
         (void) ngx_guildlog_message_text_add(text, " ");
     }
 
-    if (ngx_guildlog_message_text_user(text, &name, max,
+    if (ngx_guildlog_message_text_user(text, &who->name, max,
                                        NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
         == 0)
     {
         *text = before;
     }
 
-    if (known) {
+    if (who->known) {
         (void) ngx_guildlog_message_text_add(text, text->pos == text->start
-                                           ? "`%V`" : " (`%V`)", &id);
+                                           ? "`%V`" : " (`%V`)", &who->id);
     }
-}
-
-
-static ngx_uint_t
-message_parts_is_dashboard(const ngx_guildlog_message_item_t *item,
-    const char *key)
-{
-    return item->dashboard && ngx_strcmp(key, "executor") == 0;
-}
-
-
-/* the places of a sentence that mention them */
-
-static ngx_uint_t
-message_parts_places(const ngx_guildlog_message_item_t *item, const char *key)
-{
-    ngx_uint_t  executor, target;
-
-    executor = 1 << NGX_GUILDLOG_PLACE_EXECUTOR;
-    target = 1 << NGX_GUILDLOG_PLACE_TARGET;
-
-    if (ngx_strcmp(key, "channel") == 0) {
-        return 1 << NGX_GUILDLOG_PLACE_CHANNEL;
-    }
-
-    return item->same ? executor | target
-           : ngx_strcmp(key, "target") == 0 ? target : executor;
 }
 
 
@@ -214,25 +176,21 @@ static void
 message_parts_mention(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
-    ngx_str_t                    id, name;
-    ngx_uint_t                   known;
-    const char                  *mention;
-    ngx_guildlog_message_text_t  before;
+    ngx_guildlog_message_text_t        before;
+    const ngx_guildlog_message_who_t  *who;
 
-    ngx_guildlog_message_item_named(item, key, &id, &name);
+    who = ngx_guildlog_message_item_who(item, key);
 
-    known = ngx_guildlog_value_is_id(&id);
-    mention = message_parts_mention_of(item, key);
-
-    if (known && mention) {
-        (void) ngx_guildlog_message_text_add(text, "<%s%V>", mention, &id);
+    if (who->mention) {
+        (void) ngx_guildlog_message_text_add(text, "<%s%V>", who->mention,
+                                             &who->id);
         return;
     }
 
     before = *text;
 
     if (ngx_guildlog_message_text_add(text, "**")
-        && ngx_guildlog_message_text_user(text, &name, MESSAGE_PARTS_NAME,
+        && ngx_guildlog_message_text_user(text, &who->name, MESSAGE_PARTS_NAME,
                                           NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
         && ngx_guildlog_message_text_add(text, "**"))
     {
@@ -241,45 +199,11 @@ message_parts_mention(ngx_guildlog_message_item_t *item,
 
     *text = before;
 
-    if (known) {
-        (void) ngx_guildlog_message_text_add(text, "`%V`", &id);
+    if (who->known) {
+        (void) ngx_guildlog_message_text_add(text, "`%V`", &who->id);
 
     } else {
         (void) ngx_guildlog_message_text_add(text, "?");
-    }
-}
-
-
-/* NULL: nobody knows what it is, or it is no more */
-
-static const char *
-message_parts_mention_of(const ngx_guildlog_message_item_t *item,
-    const char *key)
-{
-    ngx_str_t  id, name;
-
-    if (ngx_strcmp(key, "channel") == 0) {
-        return (item->marks & NGX_GUILDLOG_MARK_CHANNEL) ? NULL : "#";
-    }
-
-    if (ngx_guildlog_message_item_user(item, key, &id, &name)) {
-        return "@";
-    }
-
-    if (ngx_strcmp(key, "target") != 0 || item->gone) {
-        return NULL;
-    }
-
-    switch (ngx_guildlog_type_target(item->type)) {
-
-    case NGX_GUILDLOG_TARGET_CHANNEL:
-        return "#";
-
-    case NGX_GUILDLOG_TARGET_ROLE:
-        return "@&";
-
-    default:
-        return NULL;
     }
 }
 
@@ -369,12 +293,11 @@ static void
 message_parts_text(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
-    ngx_str_t  s, id, name;
+    ngx_str_t  s;
 
     ngx_guildlog_message_item_get(item->json, key, &s);
-    ngx_guildlog_message_item_named(item, "target", &id, &name);
 
-    if (s.len && ngx_guildlog_str_eq(&s, &name)) {
+    if (s.len && ngx_guildlog_str_eq(&s, &item->target.name)) {
         return;
     }
 
@@ -434,11 +357,12 @@ message_parts_emoji(ngx_guildlog_message_item_t *item,
     ngx_str_t                    id, name;
     ngx_guildlog_message_text_t  before;
 
-    ngx_guildlog_message_item_named(item, key, &id, &name);
+    emoji = json_object_get(item->json, key);
+
+    ngx_guildlog_message_item_get(emoji, "id", &id);
+    ngx_guildlog_message_item_get(emoji, "name", &name);
 
     if (ngx_guildlog_value_is_id(&id) && message_parts_is_emoji(&name)) {
-        emoji = json_object_get(item->json, key);
-
         (void) ngx_guildlog_message_text_add(text, "<%s:%V:%V> ",
                    json_is_true(json_object_get(emoji, "animated")) ? "a" : "",
                    &name, &id);
