@@ -1,0 +1,69 @@
+# The two commands of README.md's quick start, as they stand there, on new
+# machines that have nothing, by root and by a user who may use sudo: util/run
+# answers, some of util/test passes, and but for the packages nothing changes.
+# Needs root.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::File;
+use Guildlog::Machine;
+
+my ($page) = slurp("$Guildlog::TOP/README.md")
+    =~ /^# Quick start\n(.*?)^# /ms or die "README.md has no quick start\n";
+my ($start, $ask) = $page =~ /^```\n(.*?)^```\n/msg;
+
+
+# what starts at boot
+sub boots {
+    my ($machine) = @_;
+    return ($machine->on('find /etc/rc?.d /etc/systemd/system -type l | sort'))[1];
+}
+
+
+for my $suite (Guildlog::Machine::suites()) {
+    for my $user (qw(root somebody)) {
+        my $machine = Guildlog::Machine->new($suite,
+            $user eq 'root' ? () : 'sudo');
+        my $home = $user eq 'root' ? '/root' : "/home/$user";
+
+        if ($user ne 'root') {
+            $machine->goes_well("useradd -m -s /bin/bash $user && "
+                . "echo '$user ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/$user",
+                'a user who may use sudo');
+        }
+        $machine->clone("$home/guildlog");
+        $machine->goes_well("chown -R $user: $home/guildlog", 'its clone');
+
+        # what a package starts here would run
+        unlink $machine->dir . '/usr/sbin/policy-rc.d' or die "policy-rc.d: $!";
+        my $before = boots($machine);
+        my (undef, $kept) = $machine->on("ls -A $home");
+
+        my $does = sub {
+            my ($command, $what) = @_;
+            $machine->write('/tmp/block', $command);
+            return $machine->goes_well(
+                "setpriv --reuid=$user --regid=$user --init-groups "
+                . "env HOME=$home bash -ec 'cd $home/guildlog; . /tmp/block'",
+                "$suite, $user: $what");
+        };
+
+        $does->($start =~ s/$/ --background/r, 'util/run starts');
+        like $does->($ask, 'the request of README.md'), qr/"name":"Demo"/,
+            '... is answered';
+        $does->('./util/run --stop', 'it stops');
+        $does->('./util/test t/http/limit.t t/sql/config/type.sql',
+            'tests pass');
+
+        my (undef, $runs) = $machine->on('grep -lsE "^(nginx|postgres|prometheus'
+            . '|pgbouncer)$" /proc/[0-9]*/comm');
+        is $runs, '', 'no service was started';
+        is boots($machine), $before, '... nor will be at the next boot';
+        is $machine->goes_well('ls /etc/postgresql', 'clusters'), '',
+            'no system cluster was made';
+        is $machine->goes_well("ls -A $home", 'the home'), $kept,
+            '... is as it was';
+    }
+}
+
+done_testing;
