@@ -31,6 +31,34 @@
     ((a)->len == (b)->len && ngx_memcmp((a)->data, (b)->data, (a)->len) == 0)
 
 
+/*
+ * What must hold: checked in builds for debugging, for fuzzing and under the
+ * sanitizers, and nowhere else.
+ */
+
+#if (NGX_GUILDLOG_ASSERT)
+
+#define ngx_guildlog_assert(e)                                                \
+    do {                                                                      \
+        if (!(e)) {                                                           \
+            ngx_guildlog_fails(#e, __FILE__, __LINE__);                       \
+        }                                                                     \
+    } while (0)
+
+static ngx_inline void
+ngx_guildlog_fails(const char *what, const char *file, ngx_uint_t line)
+{
+    ngx_log_stderr(0, "guildlog: %s:%ui: this does not hold: %s", file, line,
+                   what);
+    ngx_debug_point();
+    abort();
+}
+
+#else
+#define ngx_guildlog_assert(e)  ((void) sizeof(!(e)))
+#endif
+
+
 #define ngx_guildlog_queue_each(q, h)                                         \
     for (q = ngx_queue_head(h); q != ngx_queue_sentinel(h);                   \
          q = ngx_queue_next(q))

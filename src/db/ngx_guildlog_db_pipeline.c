@@ -43,6 +43,11 @@ ngx_guildlog_db_pipeline_send(ngx_guildlog_db_conn_t *conn,
 {
     uint32_t  *generation;
 
+    ngx_guildlog_assert(conn->pg && conn->ready);
+    ngx_guildlog_assert(!conn->blocked || conn->nflight);
+    ngx_guildlog_assert(query->conn == NULL);
+    ngx_guildlog_assert(query->stmt->index < NGX_GUILDLOG_STMT_MAX);
+
     generation = &conn->prepared[query->stmt->index];
 
     query->prepares = conn->site->database->prepare
@@ -237,6 +242,9 @@ db_pipeline_head(ngx_guildlog_db_conn_t *conn)
 {
     ngx_queue_t  *q;
 
+    ngx_guildlog_assert(conn->nflight > 0);
+    ngx_guildlog_assert(!ngx_queue_empty(&conn->flight));
+
     q = ngx_queue_head(&conn->flight);
 
     return ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
@@ -349,6 +357,9 @@ db_pipeline_synced(ngx_guildlog_db_conn_t *conn, PGresult *res)
     PQclear(res);
 
     query = db_pipeline_head(conn);
+
+    ngx_guildlog_assert(query->conn == conn);
+    ngx_guildlog_assert(query->result.res);
 
     ngx_queue_remove(&query->queue);
     query->conn = NULL;

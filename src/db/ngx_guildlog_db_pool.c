@@ -113,6 +113,8 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
         return NULL;
     }
 
+    ngx_guildlog_assert(handler);
+
     query->handler = handler;
     query->data = data;
 
@@ -243,6 +245,10 @@ ngx_guildlog_db_pool_result(ngx_guildlog_db_conn_t *conn,
     pool = conn->pool;
     now_us = ngx_guildlog_clock_us();
 
+    ngx_guildlog_assert(query->pool == pool);
+    ngx_guildlog_assert(query->result.res);
+    ngx_guildlog_assert(query->timer.timer_set);
+
     db_share_count(query, -1);
     ngx_guildlog_db_group_answered(conn);
 
@@ -332,6 +338,9 @@ db_pool_free_ended(ngx_guildlog_db_pool_t *pool)
             ngx_queue_remove(q);
 
             query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
+
+            ngx_guildlog_assert(query->conn == conn);
+
             query->conn = NULL;
             db_share_count(query, -1);
 
@@ -379,6 +388,11 @@ db_pool_deliver(ngx_guildlog_db_pool_t *pool)
             ngx_queue_remove(q);
 
             query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
+
+            ngx_guildlog_assert(query->conn == NULL);
+            ngx_guildlog_assert(!query->timer.timer_set);
+            ngx_guildlog_assert(query->result.outcome != NGX_GUILDLOG_DB_ROWS
+                                || query->result.res);
 
             if (query->handler) {
                 query->handler(query->data, &query->result);
@@ -594,6 +608,9 @@ db_queue_remove(ngx_guildlog_db_query_t *query)
 
     share = query->share;
 
+    ngx_guildlog_assert(share->nwaiting > 0);
+    ngx_guildlog_assert(share->group->nwaiting >= share->nwaiting);
+
     ngx_queue_remove(&query->queue);
     share->group->nwaiting--;
 
@@ -708,6 +725,9 @@ db_queue_send_one(ngx_guildlog_db_share_t *share)
     ngx_guildlog_queue_each(q, &share->waiting) {
         query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
+        ngx_guildlog_assert(query->conn == NULL);
+        ngx_guildlog_assert(query->result.res == NULL);
+
         if (db_share_full(query)) {
             share->held = group->pool->round;
 
@@ -767,6 +787,10 @@ db_queue_send_on(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
     ngx_log_debug2(NGX_LOG_DEBUG_EVENT, pool->log, 0,
                    "guildlog db query \"%s\" is sent behind %ui",
                    query->stmt->name, conn->nflight);
+
+    ngx_guildlog_assert(conn->ready && !conn->retiring);
+    ngx_guildlog_assert(conn->group == query->share->group);
+    ngx_guildlog_assert(conn->epoch >= query->epoch);
 
     db_queue_remove(query);
 
@@ -858,6 +882,8 @@ db_queue_finish(ngx_guildlog_db_query_t *query,
                    query->stmt->name, outcome, query->result.sqlstate);
 
     ngx_guildlog_event_stop(&query->timer);
+
+    ngx_guildlog_assert(query->conn == NULL);
 
     /* a class GL error is the schema's answer, not a failure */
 
@@ -1047,6 +1073,8 @@ db_share_count(ngx_guildlog_db_query_t *query, ngx_int_t n)
 {
     if (!(query->stmt->flags & NGX_GUILDLOG_STMT_SERIAL)) {
         query->share->nflight += n;
+
+        ngx_guildlog_assert((ngx_int_t) query->share->nflight >= 0);
     }
 }
 

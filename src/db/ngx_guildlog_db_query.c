@@ -152,7 +152,11 @@ ngx_guildlog_db_query_free(ngx_guildlog_db_query_t *query)
         PQclear(query->result.res);
     }
 
+    ngx_guildlog_assert(share == NULL || share->refs > 0);
+
     if (share && --share->refs == 0) {
+        ngx_guildlog_assert(share->nwaiting == 0 && share->nflight == 0);
+
         ngx_rbtree_delete(&share->group->shares, &share->node);
         ngx_free(share);
     }

@@ -45,6 +45,8 @@ static void delivery_lanes_doubted(void *data,
     ngx_guildlog_db_result_t *result);
 static void delivery_lanes_doubt_parked(void *data,
     ngx_guildlog_db_result_t *result);
+static void delivery_queue_check(const ngx_guildlog_lane_t *lane);
+static void delivery_queue_check_free(const ngx_guildlog_lane_t *lane);
 static void delivery_queue_timer(ngx_event_t *ev);
 static void delivery_queue_sent(ngx_guildlog_lane_t *lane);
 static ngx_uint_t delivery_queue_has_ended(ngx_guildlog_delivery_t *d,
@@ -482,6 +484,56 @@ ngx_guildlog_delivery_queue_post_go(ngx_guildlog_delivery_t *d)
 }
 
 
+/* a lane as it is whenever it moves */
+
+static void
+delivery_queue_check(const ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_assert(lane->state < NGX_GUILDLOG_STATE_LAST);
+    ngx_guildlog_assert(lane->head <= lane->upto);
+    ngx_guildlog_assert(lane->nids <= NGX_GUILDLOG_LANE_ENTRIES);
+
+    ngx_guildlog_assert(lane->n <= NGX_GUILDLOG_LANE_ENTRIES);
+    ngx_guildlog_assert(lane->n == 0 || lane->entries);
+    ngx_guildlog_assert(lane->n == 0 || lane->entries[0].seq > lane->head);
+    ngx_guildlog_assert(lane->bytes >= lane->room);
+    ngx_guildlog_assert(lane->delivery->bytes >= lane->bytes);
+
+    ngx_guildlog_assert(!lane->submitted || lane->stepping);
+    ngx_guildlog_assert(!lane->stepping || !lane->goes_on);
+    ngx_guildlog_assert(lane->permit != NGX_GUILDLOG_PERMIT_WAITS
+                        || (!lane->stepping && !lane->goes_on));
+
+    /* a step may be under way with a permit, but for nothing that was sent */
+
+    ngx_guildlog_assert(lane->exchange == NULL
+                        || lane->permit == NGX_GUILDLOG_PERMIT_SENT);
+    ngx_guildlog_assert(lane->exchange == NULL || !lane->stepping);
+
+    ngx_guildlog_assert(lane->round->lanes > 0);
+    ngx_guildlog_assert(lane->round->sending <= NGX_GUILDLOG_DELIVERY_GUILD);
+    ngx_guildlog_assert(lane->permit < NGX_GUILDLOG_PERMIT_GRANTED
+                        || lane->round->sending > 0);
+}
+
+
+/* it has what it waited for, and waits for nothing else */
+
+static void
+delivery_queue_check_free(const ngx_guildlog_lane_t *lane)
+{
+    delivery_queue_check(lane);
+
+    ngx_guildlog_assert(!lane->stepping);
+    ngx_guildlog_assert(!lane->goes_on);
+    ngx_guildlog_assert(!lane->dropped);
+    ngx_guildlog_assert(!lane->timer.timer_set);
+    ngx_guildlog_assert(lane->permit != NGX_GUILDLOG_PERMIT_WAITS);
+    ngx_guildlog_assert(lane->exchange == NULL);
+    ngx_guildlog_assert(lane->query == NULL);
+}
+
+
 void
 ngx_guildlog_delivery_queue_run(ngx_guildlog_lane_t *lane,
     ngx_guildlog_lane_state_e state)
@@ -496,6 +548,8 @@ void
 ngx_guildlog_delivery_queue_resume(ngx_guildlog_lane_t *lane)
 {
     const ngx_guildlog_lane_state_t  *state;
+
+    delivery_queue_check_free(lane);
 
     state = &ngx_guildlog_lane_states[lane->state];
 
@@ -513,6 +567,10 @@ ngx_guildlog_delivery_queue_sleep(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
 {
     ngx_guildlog_delivery_queue_give_back(lane);
     ngx_guildlog_lane_memory_empty(lane);
+
+    delivery_queue_check_free(lane);
+    ngx_guildlog_assert(lane->permit == NGX_GUILDLOG_PERMIT_NONE);
+    ngx_guildlog_assert(lane->n == 0);
 
     lane->state = state;
 
@@ -538,6 +596,9 @@ ngx_guildlog_delivery_queue_wait(ngx_guildlog_lane_t *lane,
 {
     ngx_guildlog_lane_memory_empty(lane);
 
+    delivery_queue_check_free(lane);
+    ngx_guildlog_assert(lane->permit == NGX_GUILDLOG_PERMIT_NONE);
+
     lane->state = state;
     lane->permit = NGX_GUILDLOG_PERMIT_WAITS;
 
@@ -555,6 +616,17 @@ ngx_guildlog_delivery_queue_step(ngx_guildlog_lane_t *lane,
     ngx_guildlog_delivery_t  *d;
 
     d = lane->delivery;
+
+    delivery_queue_check_free(lane);
+    ngx_guildlog_assert(lane->permit != NGX_GUILDLOG_PERMIT_SENT);
+    ngx_guildlog_assert(lane->work.done_to == 0
+                        || lane->work.done_to > lane->head);
+    ngx_guildlog_assert(lane->work.begin_to == 0
+                        || lane->work.begin_to > ngx_max(lane->work.done_to,
+                                                         lane->head));
+    ngx_guildlog_assert(lane->work.changes
+                        || (!lane->work.done_to && !lane->work.begin_to));
+    ngx_guildlog_assert(lane->work.begin_to == 0 || lane->body.data);
 
     lane->state = state;
     lane->stepping = 1;
@@ -581,6 +653,8 @@ void
 ngx_guildlog_delivery_queue_go_on(ngx_guildlog_lane_t *lane,
     ngx_guildlog_lane_state_e state)
 {
+    delivery_queue_check_free(lane);
+
     lane->state = state;
     lane->goes_on = 1;
 
@@ -607,6 +681,9 @@ ngx_guildlog_delivery_queue_line_up(ngx_guildlog_delivery_t *d,
 static void
 delivery_queue_sent(ngx_guildlog_lane_t *lane)
 {
+    ngx_guildlog_assert(lane->permit >= NGX_GUILDLOG_PERMIT_GRANTED);
+    ngx_guildlog_assert(lane->round->sending > 0);
+
     lane->permit = NGX_GUILDLOG_PERMIT_NONE;
     lane->round->sending--;
 
@@ -643,6 +720,8 @@ ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
 
     d = lane->delivery;
     guild = lane->round;
+
+    ngx_guildlog_assert(d->nlanes > 0 && guild->lanes > 0);
 
     switch (lane->permit) {
 
@@ -831,6 +910,9 @@ delivery_slot_grant(ngx_guildlog_lane_t *lane)
         return 0;
     }
 
+    ngx_guildlog_assert(lane->permit < NGX_GUILDLOG_PERMIT_GRANTED);
+    ngx_guildlog_assert(lane->exchange == NULL);
+
     lane->permit = NGX_GUILDLOG_PERMIT_GRANTED;
     lane->round->sending++;
 
@@ -891,6 +973,8 @@ ngx_guildlog_delivery_slot_send(ngx_guildlog_lane_t *lane, const char *method,
         ngx_guildlog_delivery_queue_give_back(lane);
         return NGX_DECLINED;
     }
+
+    ngx_guildlog_assert(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED);
 
     lane->permit = NGX_GUILDLOG_PERMIT_SENT;
 

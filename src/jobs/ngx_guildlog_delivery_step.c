@@ -89,6 +89,8 @@ ngx_guildlog_delivery_step(ngx_guildlog_delivery_t *d)
                 lanes = ngx_min(lanes, lane->crowd);
             }
 
+            ngx_guildlog_assert(lane->stepping && !lane->submitted);
+
             ngx_queue_remove(q);
             lane->submitted = 1;
 
@@ -271,6 +273,9 @@ delivery_step_done(void *data, ngx_guildlog_db_result_t *result)
 
     for (i = 0; i < n; i++) {
         lane = step->lanes[i];
+
+        ngx_guildlog_assert(lane->stepping && lane->submitted);
+
         lane->submitted = 0;
 
         if (answered) {

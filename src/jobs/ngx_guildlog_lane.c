@@ -316,6 +316,8 @@ lane_keep(ngx_guildlog_lane_t *lane, const ngx_guildlog_message_body_t *body)
 static void
 lane_begin(ngx_guildlog_lane_t *lane)
 {
+    ngx_guildlog_assert(lane->packed > 0 && lane->packed <= lane->n);
+
     lane->work.changes = 1;
     lane->work.begin_to = lane->entries[lane->packed - 1].seq;
 
@@ -340,6 +342,11 @@ lane_post(ngx_guildlog_lane_t *lane)
        relies on it */
 
     late = lane->intent_at + NGX_GUILDLOG_LANE_BEGIN;
+
+    ngx_guildlog_assert(lane->upto > lane->head);
+    ngx_guildlog_assert(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED);
+    ngx_guildlog_assert(lane->body.data && lane->webhook.len);
+    ngx_guildlog_assert(lane->nids > 0);
 
     lane->attempts++;
     lane->attempt_ms = ngx_guildlog_clock_wall_ms();
@@ -425,6 +432,8 @@ ngx_guildlog_lane_committed(ngx_guildlog_lane_t *lane)
             lane->upto = work->begin_to;
         }
     }
+
+    ngx_guildlog_assert(lane->head <= lane->upto);
 
     ngx_memzero(work, sizeof(ngx_guildlog_lane_work_t));
     work->peek = -1;
