@@ -19,7 +19,7 @@
 
 static ngx_str_t                    platform = ngx_string("a");
 static ngx_guildlog_pace_t          pace;
-static ngx_guildlog_pace_shared_t    *shared;
+static ngx_guildlog_pace_shared_t  *paces;
 static ngx_guildlog_stats_t         stats;
 static ngx_guildlog_stats_shared_t  shared;
 static ngx_shm_zone_t               zone;
@@ -30,8 +30,8 @@ begin(ngx_pool_t *pool, ngx_uint_t rate)
 {
     ngx_memzero(&shared, sizeof(shared));
 
-    shared = &shared.pace;
-    (void) ngx_guildlog_pace_init(&pace, shared, &platform, pool, rate);
+    paces = &shared.pace;
+    (void) ngx_guildlog_pace_init(&pace, paces, &platform, pool, rate);
 
     zone.data = &shared;
     ngx_guildlog_stats_enter(&stats, &zone);
@@ -82,7 +82,7 @@ grant(ngx_msec_t now)
 static void
 told(ngx_uint_t failed, ngx_uint_t invalid, ngx_msec_t pause_ms)
 {
-    ngx_guildlog_pace_told(shared, 1000, failed, invalid, pause_ms);
+    ngx_guildlog_pace_told(paces, 1000, failed, invalid, pause_ms);
 }
 
 
