@@ -21,8 +21,7 @@
 
 static void message_item_cleanup(void *data);
 static void message_item_name(const ngx_guildlog_message_item_t *item,
-    const char *key, ngx_guildlog_message_who_t *who);
-static void message_item_mention(ngx_guildlog_message_who_t *who,
+    ngx_guildlog_message_who_t *who, const char *key, ngx_uint_t user,
     const char *other);
 static void message_link_time(ngx_guildlog_message_text_t *text,
     const char *mark, int64_t ms, ngx_uint_t ago);
@@ -111,24 +110,16 @@ ngx_guildlog_message_item_read(ngx_guildlog_message_item_t *item,
     item->gone = ngx_guildlog_type_kind(item->type) == NGX_GUILDLOG_KIND_GONE;
     item->told = 0;
 
-    message_item_name(item, "executor", &item->executor);
-    message_item_name(item, "target", &item->target);
-    message_item_name(item, "channel", &item->channel);
-
     target = ngx_guildlog_type_target(item->type);
 
-    item->executor.user = 1;
-    item->target.user = (target == NGX_GUILDLOG_TARGET_USER);
+    message_item_name(item, &item->executor, "executor", 1, NULL);
+    message_item_name(item, &item->target, "target",
+                      target == NGX_GUILDLOG_TARGET_USER, item->gone ? NULL
+                      : target == NGX_GUILDLOG_TARGET_CHANNEL ? "#"
+                      : target == NGX_GUILDLOG_TARGET_ROLE ? "@&" : NULL);
+    message_item_name(item, &item->channel, "channel", 0,
+                      item->marks & NGX_GUILDLOG_MARK_CHANNEL ? NULL : "#");
 
-    message_item_mention(&item->executor, NULL);
-    message_item_mention(&item->target, item->gone ? NULL
-                         : target == NGX_GUILDLOG_TARGET_CHANNEL ? "#"
-                         : target == NGX_GUILDLOG_TARGET_ROLE ? "@&" : NULL);
-    message_item_mention(&item->channel,
-                         item->marks & NGX_GUILDLOG_MARK_CHANNEL ? NULL : "#");
-
-    item->executor.dashboard = item->executor.id.len == 1
-                               && item->executor.id.data[0] == '0';
     item->same = item->executor.id.len
                  && ngx_guildlog_str_eq(&item->executor.id, &item->target.id);
 
@@ -204,13 +195,14 @@ ngx_guildlog_message_item_who(const ngx_guildlog_message_item_t *item,
 }
 
 
+/* user: it is one, unless by its id; other: the mention of what is none */
+
 static void
-message_item_name(const ngx_guildlog_message_item_t *item, const char *key,
-    ngx_guildlog_message_who_t *who)
+message_item_name(const ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_who_t *who, const char *key, ngx_uint_t user,
+    const char *other)
 {
     json_t  *named;
-
-    ngx_memzero(who, sizeof(ngx_guildlog_message_who_t));
 
     named = json_object_get(item->json, key);
 
@@ -218,19 +210,9 @@ message_item_name(const ngx_guildlog_message_item_t *item, const char *key,
     ngx_guildlog_message_item_get(named, "name", &who->name);
 
     who->known = ngx_guildlog_value_is_id(&who->id);
-}
-
-
-/* other: of what is no user */
-
-static void
-message_item_mention(ngx_guildlog_message_who_t *who, const char *other)
-{
-    who->user &= who->known && !(who->id.len == 1 && who->id.data[0] == '0');
-
-    if (who->known) {
-        who->mention = who->user ? "@" : other;
-    }
+    who->zero = who->id.len == 1 && who->id.data[0] == '0';
+    who->user = user && who->known && !who->zero;
+    who->mention = who->user ? "@" : who->known ? other : NULL;
 }
 
 

@@ -29,7 +29,8 @@ typedef struct {
     ngx_uint_t                           places;   /* of a sentence, as bits */
     unsigned                             known:1;  /* by an id */
     unsigned                             user:1;
-    unsigned                             dashboard:1;
+    unsigned                             zero:1;   /* that id: of an executor,
+                                                      the dashboard */
 } ngx_guildlog_message_who_t;
 
 

@@ -129,7 +129,7 @@ message_parts_who(ngx_guildlog_message_item_t *item,
 
     who = ngx_guildlog_message_item_who(item, key);
 
-    if (who->dashboard) {
+    if (who == &item->executor && who->zero) {
         (void) ngx_guildlog_message_text_add(text, "%s",
                    ngx_guildlog_language_label(NGX_GUILDLOG_LABEL_DASHBOARD,
                                                item->conf->locale));
