@@ -33,7 +33,7 @@ json_t *ngx_guildlog_json_parse(ngx_pool_t *pool, const ngx_str_t *text,
     ngx_str_t *error);
 
 /*
- * The same for what another peer answers, who may say what we cannot hold:
+ * The same for what a peer answers, who may say what we cannot hold:
  * a NUL or half a character in one of its strings is U+FFFD.
  */
 

@@ -991,8 +991,8 @@ visit_ask_tells(void)
 static void
 visit_cache_store(ngx_http_guildlog_visit_t *visit)
 {
-    time_t         until;
-    ngx_str_t     *key;
+    time_t           until;
+    ngx_str_t       *key;
     visit_cached_t  *cached;
 
     key = &visit->person.session;
@@ -1007,8 +1007,8 @@ visit_cache_store(ngx_http_guildlog_visit_t *visit)
     }
 
     cached = ngx_guildlog_cache_store(ngx_http_guildlog_worker.visits, key,
-                                    sizeof(visit_cached_t) + visit->cookie.len,
-                                    0);
+                                      sizeof(visit_cached_t)
+                                      + visit->cookie.len, 0);
     if (cached == NULL) {
         return;
     }
@@ -1027,7 +1027,7 @@ ngx_uint_t
 ngx_http_guildlog_visit_cached(const ngx_guildlog_login_person_t *person,
     ngx_str_t *cookie)
 {
-    ngx_str_t      key;
+    ngx_str_t        key;
     visit_cached_t  *cached;
 
     key = person->session;
