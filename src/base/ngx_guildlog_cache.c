@@ -125,6 +125,8 @@ ngx_guildlog_cache_release(void *value)
 
     entry = cache_entry(value);
 
+    ngx_guildlog_assert(entry->holders > 0);
+
     if (--entry->holders == 0 && entry->dropped) {
         ngx_free(entry);
     }
@@ -173,6 +175,8 @@ ngx_guildlog_cache_store(ngx_guildlog_cache_t *cache, ngx_str_t *key,
 
     cache->cost += cost;
 
+    ngx_guildlog_assert(cache->cost <= cache->max);
+
     return entry + 1;
 }
 
@@ -214,6 +218,8 @@ cache_drop_last(ngx_guildlog_cache_t *cache)
 {
     ngx_queue_t  *q;
 
+    ngx_guildlog_assert(!ngx_queue_empty(&cache->queue));
+
     q = ngx_queue_last(&cache->queue);
 
     cache_drop(cache, ngx_queue_data(q, ngx_guildlog_cache_entry_t, queue));
@@ -223,6 +229,8 @@ cache_drop_last(ngx_guildlog_cache_t *cache)
 static void
 cache_drop(ngx_guildlog_cache_t *cache, ngx_guildlog_cache_entry_t *entry)
 {
+    ngx_guildlog_assert(!entry->dropped && cache->cost >= entry->cost);
+
     ngx_queue_remove(&entry->queue);
     ngx_rbtree_delete(&cache->rbtree, &entry->sn.node);
 

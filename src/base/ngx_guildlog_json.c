@@ -275,6 +275,8 @@ ngx_guildlog_json_place(ngx_guildlog_json_t *w, size_t len)
 void
 ngx_guildlog_json_placed(ngx_guildlog_json_t *w, u_char *last)
 {
+    ngx_guildlog_assert(!w->failed && last >= w->pos && last <= w->end);
+
     w->pos = last;
     w->comma = 1;
 }
@@ -396,6 +398,8 @@ ngx_guildlog_json_real(u_char *p, double n)
 
     for (digits = 15; /* void */ ; digits++) {
         len = snprintf((char *) p, NGX_GUILDLOG_JSON_REAL, "%.*g", digits, n);
+
+        ngx_guildlog_assert(len > 0 && len < NGX_GUILDLOG_JSON_REAL);
 
         if (digits == 17 || strtod((char *) p, NULL) == n) {
             return p + len;
@@ -743,6 +747,8 @@ ngx_guildlog_json_read(const u_char *p, size_t len)
 
     json = json_read_value(&r);
 
+    ngx_guildlog_assert(r.depth == 0 && r.pos <= r.last);
+
     if (json && json_read_skip(&r) == NGX_OK) {
         json_decref(json);
         return NULL;
@@ -1017,6 +1023,9 @@ json_read_escapes(json_reader_t *r, ngx_str_t *text)
         }
 
         dst = ngx_guildlog_utf8_put(dst, rune);
+
+        ngx_guildlog_assert(dst <= end + 4 && r->pos <= r->last);
+
         n = json_scan_bare(r->pos, r->last - r->pos);
 
         if (dst > end || n > (size_t) (end - dst)) {

@@ -173,6 +173,8 @@ ngx_guildlog_client_destroy(ngx_guildlog_client_t *client)
             ngx_queue_data(q, ngx_guildlog_client_conn_t, queue));
     }
 
+    ngx_guildlog_assert(client->nidle == 0);
+
     ngx_destroy_pool(client->pool);
 }
 
@@ -313,6 +315,8 @@ client_request(ngx_guildlog_client_exchange_t *x, const char *method,
                                               : "Content-Length: 0" CRLF CRLF);
     }
 
+    ngx_guildlog_assert(b->last <= b->end);
+
     return b;
 }
 
@@ -342,6 +346,8 @@ client_begin(ngx_event_t *ev)
         q = ngx_queue_head(&client->idle);
         conn = ngx_queue_data(q, ngx_guildlog_client_conn_t, queue);
         c = conn->connection;
+
+        ngx_guildlog_assert(conn->exchange == NULL && conn->clean && c->idle);
 
         if (recv(c->fd, &byte, 1, MSG_PEEK) == -1
             && ngx_socket_errno == NGX_EAGAIN)
@@ -423,6 +429,8 @@ client_write(ngx_event_t *wev)
     x = conn->exchange;
     b = x->request;
 
+    ngx_guildlog_assert(x->conn == conn && b->pos <= b->last);
+
     /* Race: the process may have been stopped until after the deadline */
 
     if ((ngx_msec_int_t) (x->deadline.timer.key - ngx_current_msec) <= 0) {
@@ -495,6 +503,8 @@ client_read(ngx_event_t *rev)
     c = rev->data;
     conn = c->data;
     x = conn->exchange;
+
+    ngx_guildlog_assert(x->conn == conn && !c->idle);
 
     if (c->close) {
         client_end(x, "nginx waits no longer");
@@ -633,6 +643,8 @@ client_end(ngx_guildlog_client_exchange_t *x, const char *cause)
                    "guildlog exchange ends status:%ui %s",
                    x->response.status, cause ? cause : "answered");
 
+    ngx_guildlog_assert(cause || (x->uncertain && x->response.status >= 200));
+
     client_release(x);
 
     if (cause) {
@@ -703,6 +715,8 @@ client_conn_find(ngx_guildlog_client_exchange_t *x)
     ngx_guildlog_client_t  *client;
 
     client = x->client;
+
+    ngx_guildlog_assert(x->conn == NULL && x->resolving == NULL);
 
     x->reused = 0;
     x->written = 0;
@@ -860,6 +874,8 @@ client_conn_connect(ngx_guildlog_client_exchange_t *x)
     ngx_connection_t            *c;
     ngx_peer_connection_t        pc;
     ngx_guildlog_client_conn_t  *conn;
+
+    ngx_guildlog_assert(x->first < x->naddrs && x->tried < x->naddrs);
 
     addr = &x->addrs[(x->first + x->tried) % x->naddrs];
 
@@ -1158,6 +1174,13 @@ client_conn_keep(ngx_guildlog_client_conn_t *conn, ngx_msec_t idle_ms)
     c = conn->connection;
     client = conn->client;
 
+    /* what was sent of a request is all of it, or nothing */
+
+    ngx_guildlog_assert(!c->idle && conn->exchange->conn == conn);
+    ngx_guildlog_assert(!conn->exchange->written
+                        || conn->exchange->request->pos
+                           == conn->exchange->request->last);
+
     conn->exchange->conn = NULL;
     conn->exchange = NULL;
     conn->clean = 1;
@@ -1180,6 +1203,8 @@ client_conn_keep(ngx_guildlog_client_conn_t *conn, ngx_msec_t idle_ms)
 
     ngx_queue_insert_head(&client->idle, &conn->queue);
     client->nidle++;
+
+    ngx_guildlog_assert(client->nidle <= client->keepalive);
 
     conn->log.action = "keeping a connection";
 
@@ -1246,6 +1271,8 @@ client_conn_close(ngx_guildlog_client_conn_t *conn)
     pool = conn->pool;
 
     if (c->idle) {
+        ngx_guildlog_assert(conn->exchange == NULL && conn->client->nidle > 0);
+
         ngx_queue_remove(&conn->queue);
         conn->client->nidle--;
     }

@@ -111,6 +111,8 @@ ngx_guildlog_client_response_feed(ngx_guildlog_client_reader_t *reader,
         rc = reader->process(reader);
     } while (rc == NGX_DONE);
 
+    ngx_guildlog_assert(rc != NGX_AGAIN || reader->pos == reader->last);
+
     return rc;
 }
 
@@ -507,6 +509,8 @@ client_response_line(ngx_guildlog_client_reader_t *reader, ngx_str_t *line)
         reader->line_size = size;
     }
 
+    ngx_guildlog_assert(reader->line.len + n <= reader->line_size);
+
     ngx_memcpy(reader->line.data + reader->line.len, reader->pos, n);
     reader->line.len += n;
     reader->pos += n;
@@ -539,6 +543,8 @@ client_response_append(ngx_guildlog_client_reader_t *reader)
 
     body = &reader->response->body;
     n = (size_t) ngx_min(reader->rest, (uint64_t) (reader->last - reader->pos));
+
+    ngx_guildlog_assert(body->len <= reader->limit);
 
     if (n > reader->limit - body->len) {
         n = reader->limit - body->len;
@@ -573,6 +579,8 @@ client_response_append(ngx_guildlog_client_reader_t *reader)
         body->data = p;
         reader->body_size = size;
     }
+
+    ngx_guildlog_assert(body->len + n <= reader->body_size);
 
     ngx_memcpy(body->data + body->len, reader->pos, n);
     body->len += n;

@@ -163,6 +163,8 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
 
     ex->nargs += ex->person ? EXPORT_PERSON : EXPORT_ARGS;
 
+    ngx_guildlog_assert(ex->nargs <= NGX_GUILDLOG_ARGS_MAX);
+
     if (!ex->person && ngx_http_guildlog_filter_finds(args)) {
         return export_search(call);
     }
@@ -205,6 +207,8 @@ export_found(ngx_http_guildlog_call_t *call)
         since->data = ex->since;
         since->len = ngx_sprintf(ex->since, "%L", search->head.low) - ex->since;
     }
+
+    ngx_guildlog_assert(search->nids <= EXPORT_FOUND);
 
     ngx_memcpy(ex->ids, search->result->ids, search->nids * sizeof(int64_t));
 
@@ -441,6 +445,9 @@ export_advance(ngx_http_guildlog_export_t *ex, const ngx_str_t *id,
     int64_t    last;
     ngx_str_t  below;
 
+    ngx_guildlog_assert(ex->pos <= ex->stop && ex->stop <= ex->nids);
+    ngx_guildlog_assert(ex->stop > 0);
+
     last = cut ? ngx_atoof(id->data, id->len) : ex->ids[ex->stop - 1];
 
     while (ex->pos < ex->stop && ex->ids[ex->pos] >= last) {
@@ -639,6 +646,8 @@ parts_reserve(ngx_http_guildlog_call_t *call, size_t size)
 
     parts = call->parts;
 
+    ngx_guildlog_assert(parts->busy == NULL);
+
     if (size <= parts->size) {
         return parts->start;
     }
@@ -676,6 +685,9 @@ parts_send(ngx_http_guildlog_call_t *call, u_char *last, ngx_uint_t more)
 
     r = call->request;
     parts = call->parts;
+
+    ngx_guildlog_assert(last >= parts->start
+                        && last <= parts->start + parts->size);
 
     out = ngx_chain_get_free_buf(r->pool, &parts->free);
     if (out == NULL) {

@@ -61,6 +61,10 @@ record_read(ngx_http_guildlog_call_t *call)
     ngx_int_t  rc;
     ngx_str_t  error;
 
+    ngx_guildlog_assert(call->nargs
+                        + ngx_guildlog_batch_nargs(call->guild.len == 0)
+                        <= NGX_GUILDLOG_ARGS_MAX);
+
     rc = ngx_guildlog_batch_read(call->batch, RECORD_SLICE,
                                  &call->args[call->nargs], &error);
 

@@ -592,6 +592,8 @@ request_bind(ngx_http_guildlog_call_t *call)
         call->nargs++;
     }
 
+    ngx_guildlog_assert(call->nargs <= NGX_GUILDLOG_ARGS_MAX);
+
     return NGX_OK;
 }
 
@@ -722,6 +724,8 @@ request_bind_body(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
+    ngx_guildlog_assert(call->nargs < NGX_GUILDLOG_ARGS_MAX);
+
     call->args[call->nargs++] = call->body;
 
     return call->endpoint->start(call);
@@ -825,6 +829,8 @@ ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
     ngx_http_request_t  *r;
 
     r = call->request;
+
+    ngx_guildlog_assert(call->query == NULL);
 
     if (call->nargs != stmt->nargs) {
         ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
@@ -1196,6 +1202,8 @@ body_take(ngx_http_guildlog_call_t *call)
         }
 
         call->body.len += n;
+
+        ngx_guildlog_assert(call->body.len <= call->body_size);
 
         if (r->request_body_no_buffering) {
             b->pos = b->last;

@@ -388,6 +388,8 @@ ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
     static const ngx_str_t  no_store = ngx_string("no-store");
     static const ngx_str_t  no_cache = ngx_string("private, no-cache");
 
+    ngx_guildlog_assert(!r->header_sent);
+
     /* this status counts, not the one that led to an error_page */
 
     r->err_status = 0;

@@ -297,6 +297,8 @@ search_came(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         return search->failed(call, result);
     }
 
+    ngx_guildlog_assert(search->at_work && search->pool && !search->rows);
+
     search->rows = ngx_create_pool(NGX_MIN_POOL_SIZE,
                                    call->request->connection->log);
 
@@ -575,6 +577,9 @@ search_judge(ngx_http_guildlog_search_t *search)
         }
     }
 
+    ngx_guildlog_assert(search->nids <= search->limit
+                        && search->nids <= search->total);
+
     ngx_log_debug2(NGX_LOG_DEBUG_HTTP, search->call->request->connection->log,
                    0, "guildlog search: %uL in all, %ui of them known",
                    search->total, search->nids);
@@ -845,6 +850,9 @@ search_line_join(ngx_http_guildlog_search_t *search)
         line.event.handler = line_handler;
     }
 
+    ngx_guildlog_assert(!search->in_line && !search->at_work
+                        && !search->in_round && !search->timer.timer_set);
+
     waiting = 0;
     working = 0;
 
@@ -977,6 +985,9 @@ search_line_leave(ngx_http_guildlog_search_t *search)
 static void
 search_line_round(ngx_http_guildlog_search_t *search)
 {
+    ngx_guildlog_assert(!search->in_round
+                        && (search->at_work || search->refused));
+
     ngx_queue_insert_tail(&line.rounds, &search->round);
     search->in_round = 1;
 
@@ -1004,6 +1015,8 @@ line_handler(ngx_event_t *ev)
 
         ngx_queue_remove(q);
         search->in_round = 0;
+
+        ngx_guildlog_assert(search->call->query == NULL);
 
         r = search->call->request;
         ngx_http_set_log_request(r->connection->log, r);

@@ -361,6 +361,8 @@ stream_send(ngx_http_guildlog_listener_t *listener,
     ngx_buf_t    *b;
     ngx_chain_t  *out;
 
+    ngx_guildlog_assert(!listener->sending && listener->block == NULL);
+
     out = ngx_chain_get_free_buf(listener->call->request->pool,
                                  &listener->free);
     if (out == NULL) {
@@ -396,6 +398,8 @@ stream_output(ngx_http_guildlog_listener_t *listener, ngx_chain_t *out)
 
     r = listener->call->request;
     wev = r->connection->write;
+
+    ngx_guildlog_assert(listener->sending && listener->block);
 
     if (ngx_http_output_filter(r, out) == NGX_ERROR) {
         return NGX_ERROR;
@@ -517,6 +521,8 @@ ngx_http_guildlog_stream_block_create(size_t size)
 void
 ngx_http_guildlog_stream_block_free(ngx_http_guildlog_block_t *block)
 {
+    ngx_guildlog_assert(block->refs > 0);
+
     if (--block->refs == 0) {
         ngx_free(block);
     }

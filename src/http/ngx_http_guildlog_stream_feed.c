@@ -99,6 +99,8 @@ ngx_http_guildlog_stream_feed_join(ngx_http_guildlog_listener_t *listener)
     ngx_http_guildlog_feed_t   *feed;
     ngx_http_guildlog_topic_t  *topic;
 
+    ngx_guildlog_assert(listener->topic == NULL && !listener->served);
+
     feed = feed_of(listener->call);
     if (feed == NULL) {
         return NGX_ERROR;
@@ -713,6 +715,8 @@ stream_news_read(ngx_guildlog_db_result_t *result, int64_t until)
 
     news->block->len = p - news->block->data;
 
+    ngx_guildlog_assert(news->block->len <= size);
+
     return news;
 }
 
@@ -742,6 +746,8 @@ stream_fetch_end(ngx_http_guildlog_topic_t *topic)
     if (topic->serving) {
         return;
     }
+
+    ngx_guildlog_assert(ngx_queue_empty(&topic->listeners));
 
     if (topic->query) {
         ngx_guildlog_db_pool_detach(topic->query);
@@ -887,6 +893,9 @@ stream_serve_ask(ngx_http_guildlog_topic_t *topic, int64_t since)
     ngx_queue_t                   *q;
     ngx_http_guildlog_listener_t  *listener;
 
+    ngx_guildlog_assert(topic->query == NULL && topic->news == NULL
+                        && !ngx_queue_empty(&topic->listeners));
+
     q = ngx_queue_head(&topic->listeners);
 
     for (n = topic->failed; n; n--) {
@@ -971,6 +980,8 @@ serve_done(void *data, ngx_guildlog_db_result_t *result)
         {
             continue;
         }
+
+        ngx_guildlog_assert(!listener->served);
 
         listener->served = 1;
         ngx_queue_insert_tail(&news->served, &listener->link);
@@ -1218,6 +1229,8 @@ serve_block(ngx_http_guildlog_news_t *news)
         event = &news->events[news->fits[i]];
         p = ngx_cpymem(p, event->event, event->len);
     }
+
+    ngx_guildlog_assert(p == block->data + news->size);
 
     block->len = news->size;
 

@@ -86,7 +86,15 @@ ngx_guildlog_batch_read(ngx_guildlog_batch_t *batch, size_t size,
     do {
         rc = batch->next(batch);
 
+        /* a line that no LF ends, ends with one behind the body */
+
+        ngx_guildlog_assert(batch->pos >= batch->body.data
+                            && batch->pos <= batch->body.data
+                                             + batch->body.len + 1);
+
         if (rc == NGX_DONE) {
+            ngx_guildlog_assert(batch->columns.n == batch->n);
+
             return ngx_guildlog_columns_end(&batch->columns, args);
         }
 

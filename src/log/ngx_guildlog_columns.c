@@ -259,6 +259,9 @@ ngx_guildlog_columns_end(ngx_guildlog_columns_t *c, ngx_str_t *args)
     {
         w = &c->columns[i];
 
+        ngx_guildlog_assert(w->failed
+                            || w->depth == (i != NGX_GUILDLOG_COLUMN_DOCS));
+
         if (i != NGX_GUILDLOG_COLUMN_DOCS) {
             ngx_guildlog_json_end(w);
         }
@@ -487,6 +490,8 @@ columns_object(ngx_guildlog_json_t *w, json_t *value)
     n = 0;
 
     json_object_foreach(value, key, item) {
+        ngx_guildlog_assert(n < NGX_GUILDLOG_ENTRY_KEYS);
+
         for (i = n++; i && columns_cmp(key, keys[i - 1]) < 0; i--) {
             keys[i] = keys[i - 1];
         }

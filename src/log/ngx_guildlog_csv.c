@@ -232,6 +232,9 @@ ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, u_char *dst,
 
     json_decref(row.entry);
 
+    ngx_guildlog_assert((size_t) (row.pos - dst)
+                        <= ngx_guildlog_csv_size(csv, doc));
+
     return row.pos;
 }
 
@@ -442,6 +445,8 @@ csv_changes(csv_row_t *row, const char *object, const char *field)
 
     text.pos = cell.data;
     csv_changes_write(row->csv, changes, gone, &text);
+
+    ngx_guildlog_assert(text.pos == cell.data + cell.len);
 
     csv_cell(row, &cell, 1);
 }

@@ -277,6 +277,8 @@ message_plain(message_t *message, ngx_guildlog_message_item_t *item)
         (void) ngx_guildlog_message_text_add(content, "\n");
     }
 
+    ngx_guildlog_assert(units <= content->left);
+
     content->pos = ngx_cpymem(content->pos, text.start, text.pos - text.start);
     content->left -= units;
 
@@ -367,6 +369,8 @@ message_file(const ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     }
 
     text->len = p - text->data;
+
+    ngx_guildlog_assert(text->len <= size);
 
     return NGX_OK;
 }
@@ -490,6 +494,9 @@ message_file_body(ngx_pool_t *pool, const ngx_str_t *json,
     p = ngx_sprintf(p, MESSAGE_FILE_LAST, mark);
 
     body->text.len = p - body->text.data;
+
+    ngx_guildlog_assert(body->text.len <= size);
+
     body->type.data = p;
     body->type.len = ngx_sprintf(p, MESSAGE_FILE_TYPE, mark) - p;
 

@@ -762,6 +762,8 @@ message_button_add(ngx_guildlog_message_buttons_t *buttons, ngx_pool_t *pool,
         }
     }
 
+    ngx_guildlog_assert(buttons->n < NGX_GUILDLOG_MESSAGE_BUTTONS);
+
     button = &buttons->all[buttons->n++];
     button->url = url;
 

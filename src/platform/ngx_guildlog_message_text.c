@@ -169,6 +169,10 @@ ngx_guildlog_message_text_close(const ngx_guildlog_message_text_t *text,
     s->data = text->start;
     s->len = text->pos - text->start;
 
+    ngx_guildlog_assert(text->start == behind->pos);
+    ngx_guildlog_assert(ngx_guildlog_message_text_units(s->data, s->len)
+                        <= behind->left);
+
     behind->pos = text->pos;
     behind->left -= ngx_guildlog_message_text_units(s->data, s->len);
 }
@@ -384,6 +388,10 @@ ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
         seen.used++;
         seen.marks--;
     }
+
+    ngx_guildlog_assert(seen.used <= max);
+    ngx_guildlog_assert(seen.used == ngx_guildlog_message_text_units(text->pos,
+                                                   seen.pos - text->pos));
 
     text->pos = seen.pos;
     text->left -= seen.used;

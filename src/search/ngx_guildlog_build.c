@@ -236,6 +236,8 @@ ngx_guildlog_build_add(ngx_guildlog_build_t *build, const ngx_str_t *doc)
         return NGX_ERROR;
     }
 
+    ngx_guildlog_assert(!group->full && group->step == NULL);
+
     /* a byte ends each word and each string; and 3 ids, a role */
 
     n = (match.texts.len + match.parts.len) / 2 + 4;
@@ -270,6 +272,9 @@ ngx_guildlog_build_add(ngx_guildlog_build_t *build, const ngx_str_t *doc)
     }
 
     entry->nitems = group->pairs - entry->items;
+
+    ngx_guildlog_assert(entry->nitems <= n && n <= group->room);
+
     group->npairs += entry->nitems;
     group->room -= entry->nitems;
 
@@ -636,6 +641,9 @@ ngx_guildlog_build_write(ngx_guildlog_build_t *build)
 
         *segment = group->segment;
 
+        ngx_guildlog_assert(ngx_guildlog_segment_check(segment->n,
+                                &segment->kinds, &segment->dir) == NGX_OK);
+
         ngx_queue_remove(q);
         ngx_destroy_pool(group->pool);
     }
@@ -712,6 +720,8 @@ build_write_count(ngx_guildlog_build_group_t *group)
 
         for (last = pair + entry->nitems; pair < last; pair++) {
             item = ngx_guildlog_build_item(group, *pair);
+            ngx_guildlog_assert(item->next <= i);
+
             item->size += ngx_guildlog_segment_size(i - item->next);
             item->next = i + 1;
         }
@@ -810,6 +820,8 @@ build_write_body(ngx_guildlog_build_group_t *group)
 
     (void) ngx_guildlog_segment_put32(dir, pos);
 
+    ngx_guildlog_assert(pos <= NGX_GUILDLOG_SEGMENT_BODY);
+
     segment->body.len = pos;
     segment->body.data = ngx_pnalloc(group->to, pos);
 
@@ -851,6 +863,16 @@ build_write_place(ngx_guildlog_build_group_t *group)
 
         if (group->done == group->nitems) {
             build_write_offset(group);
+
+            /* each part ends where the next one begins */
+
+            p = group->segment.dir.data;
+            part = &group->parts[NGX_GUILDLOG_SEGMENT_STRINGS];
+
+            ngx_guildlog_assert(part[0] == ngx_guildlog_segment_get32(p + 8));
+            ngx_guildlog_assert(part[1] == ngx_guildlog_segment_get32(p + 12));
+            ngx_guildlog_assert(part[2] == ngx_guildlog_segment_get32(p + 16));
+
             return build_write_next(group, build_write_entries);
         }
 
@@ -933,6 +955,8 @@ build_write_entries(ngx_guildlog_build_group_t *group)
         }
 
         entry = (ngx_guildlog_build_entry_t *) group->entries.elts + i;
+
+        ngx_guildlog_assert(i == 0 || entry[-1].key <= entry->key);
 
         (void) ngx_guildlog_segment_put_id(body + i * NGX_GUILDLOG_SEGMENT_ID,
                                            entry->key);

@@ -377,6 +377,9 @@ find_read(ngx_guildlog_find_t *find)
 
     state = find->state;
 
+    ngx_guildlog_assert(state->at <= state->asked
+                        && state->asked <= state->parts.nelts);
+
     while (state->at < state->asked) {
 
         if (state->left <= 0) {
@@ -394,6 +397,9 @@ find_read(ngx_guildlog_find_t *find)
         if (rc != NGX_OK) {
             return rc;
         }
+
+        ngx_guildlog_assert(part->pos <= part->size
+                            && part->size <= part->len);
 
         state->queued -= part->pos;
 
@@ -415,6 +421,8 @@ find_read(ngx_guildlog_find_t *find)
     }
 
     if (state->at == state->parts.nelts) {
+        ngx_guildlog_assert(state->queued == 0);
+
         state->parts.nelts = 0;
         state->at = 0;
         state->asked = 0;
@@ -518,6 +526,8 @@ find_ask(ngx_guildlog_find_t *find, ngx_array_t *slices)
         size += part->size;
     }
 
+    ngx_guildlog_assert(state->asked > state->at);
+
     if (size > state->buf.len) {
         if (state->buf.data) {
             (void) ngx_pfree(state->pool, state->buf.data);
@@ -561,6 +571,9 @@ ngx_guildlog_find_slice(ngx_guildlog_find_t *find, ngx_uint_t i,
         return ngx_guildlog_find_part_bad(find, part->segment);
     }
 
+    ngx_guildlog_assert(part->bytes + part->size
+                        <= state->buf.data + state->buf.len);
+
     ngx_memcpy(part->bytes, bytes->data, bytes->len);
     part->here = 1;
 
@@ -581,6 +594,9 @@ ngx_guildlog_find_part_want(ngx_guildlog_find_t *find,
     ngx_guildlog_find_state_t  *state;
 
     state = find->state;
+
+    ngx_guildlog_assert(from + len <= ngx_guildlog_find_part_from(segment,
+                            NGX_GUILDLOG_SEGMENT_BUCKET + segment->nbuckets));
 
     part = ngx_array_push(&state->parts);
     if (part == NULL) {

@@ -194,6 +194,9 @@ find_strings_head(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
     segment = part->segment;
     p = part->bytes;
 
+    ngx_guildlog_assert(part->pos == 0 && part->size >= 12
+                        && segment->nread == 0);
+
     segment->nstrings = ngx_guildlog_segment_get32(p);
 
     n = ngx_guildlog_segment_groups(segment->nstrings);
@@ -559,6 +562,8 @@ find_ids_count(ngx_guildlog_find_t *find, ngx_guildlog_find_segment_t *segment,
 {
     ngx_uint_t  n;
 
+    ngx_guildlog_assert(from <= below && below <= to && to <= segment->n);
+
     n = ngx_guildlog_segment_count(segment->found, from, below);
 
     find->rest[type] += n;
@@ -630,6 +635,9 @@ find_ids_at(const ngx_guildlog_find_part_t *part, ngx_uint_t i)
 {
     uint64_t  above;
 
+    ngx_guildlog_assert(i >= part->nth && (i - part->nth + 1)
+                                   * NGX_GUILDLOG_SEGMENT_ID <= part->size);
+
     above = ngx_guildlog_segment_get_id(
                      part->bytes + (i - part->nth) * NGX_GUILDLOG_SEGMENT_ID);
 
@@ -689,6 +697,8 @@ ngx_guildlog_find_ids_newest(ngx_guildlog_find_t *find,
         {
             return NGX_DONE;
         }
+
+        ngx_guildlog_assert(state->day == -1 || state->day > segment->day);
 
         state->day = segment->day;
     }
@@ -846,6 +856,8 @@ ngx_guildlog_find_ids_push(ngx_guildlog_find_t *find, int64_t id)
 
     ids = find->ids;
 
+    ngx_guildlog_assert(find->nids <= find->state->limit);
+
     if (find->nids == find->state->limit) {
 
         if (find->nids && id > ids[0]) {
@@ -910,6 +922,8 @@ ngx_guildlog_find_ids_sort(ngx_guildlog_find_t *find)
 
         id = ids[n];
         ids[n] = ids[0];
+
+        ngx_guildlog_assert(n + 1 == find->nids || ids[n] >= ids[n + 1]);
 
         if (n) {
             find_ids_sift(ids, n, id);

@@ -139,6 +139,8 @@ ngx_guildlog_fold(u_char *dst, const u_char *p, size_t len)
         dst = ngx_guildlog_fold_put(dst, fold_next(&p, last));
     }
 
+    ngx_guildlog_assert(p == last);
+
     return dst;
 }
 

@@ -120,6 +120,8 @@ ngx_guildlog_match_search(ngx_guildlog_match_t *match, ngx_pool_t *pool,
 
     match->part.data = p;
     match->part.len = ngx_guildlog_fold(p, text.data, text.len) - p;
+    ngx_guildlog_assert(match->part.len <= NGX_GUILDLOG_FOLD_SIZE(text.len));
+
     match->words = words;
     match->nwords = 0;
 

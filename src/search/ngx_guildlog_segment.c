@@ -391,6 +391,9 @@ ngx_guildlog_pack_create(const ngx_array_t *segments, ngx_log_t *log)
     *p++ = '}';
     pack->shape.len = p - pack->shape.data;
 
+    ngx_guildlog_assert(pack->shape.len <= sizeof("{}")
+                                           + pack->n * PACK_SHAPE);
+
     return pack;
 
 failed:

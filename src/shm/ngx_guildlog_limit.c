@@ -102,6 +102,9 @@ ngx_guildlog_limit_take(ngx_shm_zone_t *zone, const ngx_str_t *key,
         limit_start(&t, node);
     }
 
+    ngx_guildlog_assert(node->used <= node->limit);
+    ngx_guildlog_assert(limit_age(&t, node) <= node->window_ms);
+
     rc = (node->used < node->limit) ? NGX_OK : NGX_BUSY;
 
     if (rc == NGX_OK) {

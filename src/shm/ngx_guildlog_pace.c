@@ -107,6 +107,8 @@ ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 
     pace->granted++;
 
+    ngx_guildlog_assert(pace->rate == 0 || pace->granted <= pace->rate);
+
     return 1;
 }
 
@@ -168,6 +170,8 @@ ngx_guildlog_pace_spent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
     ngx_uint_t  i;
 
+    ngx_guildlog_assert(pace->granted > 0);
+
     pace->granted--;
 
     if (pace->rate) {
@@ -180,6 +184,8 @@ ngx_guildlog_pace_spent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 void
 ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
+    ngx_guildlog_assert(pace->granted > 0);
+
     pace->granted--;
 
     /* no probe was sent: the next request is the probe */
@@ -191,6 +197,8 @@ ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 void
 ngx_guildlog_pace_dropped(ngx_guildlog_pace_t *pace)
 {
+    ngx_guildlog_assert(pace->open > 0);
+
     pace->open--;
 }
 
@@ -199,6 +207,8 @@ void
 ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     ngx_uint_t failed, ngx_uint_t invalid)
 {
+    ngx_guildlog_assert(pace->open > 0);
+
     pace->open--;
 
     if (failed) {

@@ -77,6 +77,8 @@ ngx_guildlog_seats_take(ngx_shm_zone_t *zone, const ngx_str_t *token,
             continue;
         }
 
+        ngx_guildlog_assert(other->n > 0);
+
         if (other->pid == ngx_pid) {
             own = other;
 
@@ -148,6 +150,8 @@ ngx_guildlog_seats_give_back(ngx_shm_zone_t *zone, ngx_guildlog_seat_t *seat)
     shpool = (ngx_slab_pool_t *) zone->shm.addr;
 
     ngx_shmtx_lock(&shpool->mutex);
+
+    ngx_guildlog_assert(seat->pid == ngx_pid && seat->n > 0);
 
     if (--seat->n == 0) {
         seats_remove(shpool, seat);

@@ -218,6 +218,8 @@ ngx_guildlog_stats_request(ngx_guildlog_stats_t *stats, ngx_uint_t route,
 {
     ngx_uint_t  i;
 
+    ngx_guildlog_assert(route < NGX_GUILDLOG_STATS_ROUTES);
+
     for (i = 0; i < NGX_GUILDLOG_STATS_CODES - 1; i++) {
         if (ngx_guildlog_stats_codes[i] == status) {
             break;
@@ -381,6 +383,10 @@ ngx_guildlog_traffic_call(ngx_guildlog_traffic_t *traffic,
     ngx_uint_t call, ngx_uint_t class, ngx_int_t scope, ngx_uint_t status)
 {
     ngx_uint_t  bit, code;
+
+    ngx_guildlog_assert(call && (call & (call - 1)) == 0);
+    ngx_guildlog_assert(class < NGX_GUILDLOG_TRAFFIC_CLASSES
+                        && scope < NGX_GUILDLOG_TRAFFIC_SCOPES);
 
     for (bit = 0; !(call >> bit & 1); bit++) { /* void */ }
 

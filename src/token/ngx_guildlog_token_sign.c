@@ -429,6 +429,9 @@ token_openssl_der(u_char *der, size_t width, ngx_str_t *signature)
         p = der;
 
         signature->len = i2d_ECDSA_SIG(numbers, &p);
+
+        ngx_guildlog_assert(p - der <= TOKEN_OPENSSL_DER_MAX);
+
         signature->data = der;
 
         rc = (p > der) ? NGX_OK : NGX_ERROR;

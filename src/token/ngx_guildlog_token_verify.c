@@ -217,6 +217,8 @@ token_verify_parts(token_verify_t *t, const ngx_str_t *text)
     payload = ngx_strlchr(t->text.data, last, '.') + 1;
     signature = ngx_strlchr(payload, last, '.') + 1;
 
+    ngx_guildlog_assert(payload < signature && signature < last);
+
     t->header = token_verify_segment(t, t->text.data, payload - 1);
     t->payload = token_verify_segment(t, payload, signature - 1);
 
@@ -533,6 +535,10 @@ token_verify_use(const token_verify_verdict_t *verdict, time_t now,
         return NGX_GUILDLOG_AUTH_EXPIRED;
     }
 
+    ngx_guildlog_assert(verdict->token.jti.len
+                        && verdict->token.jti.len <= sizeof(token->jti_data));
+    ngx_guildlog_assert(verdict->token.guild.len <= sizeof(token->guild_data));
+
     *token = verdict->token;
 
     token->jti.data = token->jti_data;
@@ -603,6 +609,8 @@ ngx_guildlog_token_check_openssl(const ngx_guildlog_token_key_t *key,
     dot = text->data + text->len;
 
     while (*--dot != '.') { /* void */ }
+
+    ngx_guildlog_assert(dot > text->data);
 
     input.data = text->data;
     input.len = dot - text->data;
