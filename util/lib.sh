@@ -606,6 +606,25 @@ test_cluster_start() {
 }
 
 
+# test_standby folder primary: a hot standby of that cluster, which streams
+test_standby() {
+    local dir=$1 primary=$2
+
+    mkdir -p "$dir"
+    chmod 711 "$dir"
+    mkdir -m 700 "$dir/data"
+    mkdir -m 711 "$dir/run"
+    : > "$dir/log"
+    cp "$primary/password" "$dir/password"
+    ! am_root || chown postgres: "$dir"/{data,run,log}
+
+    PGPASSWORD=$(< "$primary/password") as_pg "$(pg_bin)/pg_basebackup" \
+        -h "$primary/run" -p "$(< "$primary/port")" -U postgres -w \
+        -D "$dir/data" -c fast -X stream -R || die "pg_basebackup failed"
+    test_cluster_start "$dir"
+}
+
+
 # test_cluster_citus folder: makes it a coordinator of Citus, with a worker in
 # each of its folders w1 and w2, and with the schema.  The nodes trust each
 # other on loopback; nginx proves to the coordinator who it is.  Copies of the

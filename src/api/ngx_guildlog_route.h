@@ -84,6 +84,9 @@ typedef struct {
 /* for who signed in: no token suffices */
 #define NGX_GUILDLOG_ROUTE_COOKIE  0x80
 
+/* what it reads may be read at a standby */
+#define NGX_GUILDLOG_ROUTE_STANDBY  0x100
+
 
 extern const ngx_guildlog_route_t  ngx_guildlog_routes[];
 extern const ngx_uint_t            ngx_guildlog_nroutes;

@@ -230,8 +230,9 @@ typedef struct {
 
 
 /*
- * Each of these is a text of its own.  The first uses only what PostgreSQL has
- * itself, the second one makes segments.
+ * Each of these is a text of its own.  The first three use only what PostgreSQL
+ * has itself, the last one makes segments.  standby_at gets what primary_at
+ * said, and says how many milliseconds of it are missing: null if nobody knows.
  * S(name, text, number of arguments, flags)
  */
 
@@ -241,6 +242,16 @@ typedef struct {
       " where pid = $1::int and usename = session_user"                       \
       " and application_name = 'guildlog' and state = 'active'", 1,           \
       NONE)                                                                   \
+    S(primary_at,                                                             \
+      "select pg_current_wal_flush_lsn(),"                                    \
+      " extract(epoch from clock_timestamp())", 0,                            \
+      READ|NONE|PATIENT)                                                      \
+    S(standby_at,                                                             \
+      "select case when not pg_is_in_recovery()"                              \
+      " or pg_last_wal_replay_lsn() >= $1::pg_lsn then 0"                     \
+      " else greatest(1000 * ($2::numeric - extract(epoch from"               \
+      " pg_last_xact_replay_timestamp())), 0)::bigint end", 2,                \
+      READ|NONE|PATIENT)                                                      \
     S(search_docs,                                                            \
       "select id, arrival, doc from guildlog.search_tail(null,$1,$2,null,$3," \
       "$4,$5,$6,$7,$8,null,null,null,$9)", 9,                                 \

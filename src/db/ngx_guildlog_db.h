@@ -27,6 +27,7 @@
 typedef struct ngx_guildlog_db_conn_s   ngx_guildlog_db_conn_t;
 typedef struct ngx_guildlog_db_group_s  ngx_guildlog_db_group_t;
 typedef struct ngx_guildlog_db_share_s  ngx_guildlog_db_share_t;
+typedef struct ngx_guildlog_db_standby_s  ngx_guildlog_db_standby_t;
 
 typedef void (*ngx_guildlog_db_conn_handler_pt)(ngx_guildlog_db_conn_t *conn,
     ngx_uint_t write);
@@ -216,6 +217,7 @@ struct ngx_guildlog_db_pool_s {
     const ngx_guildlog_database_t *database;
     ngx_guildlog_stats_t          *stats;
     ngx_guildlog_db_site_t        *site;
+    ngx_guildlog_db_standby_t     *standby;      /* NULL: follows nobody */
     ngx_pool_t                    *pool;
     ngx_log_t                     *log;
 
@@ -324,6 +326,11 @@ void ngx_guildlog_db_group_answered(ngx_guildlog_db_conn_t *conn);
 
 /* n: 1 when a connection gets work, -1 when it has none any more */
 void ngx_guildlog_db_group_busy(ngx_guildlog_db_group_t *group, ngx_int_t n);
+
+
+/* db_standby.c: its primary is asked no more */
+
+void ngx_guildlog_db_standby_leave(ngx_guildlog_db_standby_t *standby);
 
 
 /* db_result.c: what an SQLSTATE means; again: what may be done about it */

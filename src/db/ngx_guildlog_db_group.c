@@ -548,5 +548,6 @@ ngx_guildlog_db_group_down(ngx_guildlog_db_pool_t *pool)
     }
 
     return pool->failing && pool->nready == 0
-           && ngx_current_msec - pool->since >= DB_GROUP_DOWN;
+           && (pool->database->standby
+               || ngx_current_msec - pool->since >= DB_GROUP_DOWN);
 }

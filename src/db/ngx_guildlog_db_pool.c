@@ -24,6 +24,7 @@ static void db_pool_run(ngx_event_t *ev);
 static void db_pool_free_ended(ngx_guildlog_db_pool_t *pool);
 static void db_pool_deliver(ngx_guildlog_db_pool_t *pool);
 static void db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result);
+static void db_pool_refuse_waiting(ngx_guildlog_db_pool_t *pool);
 static void db_queue_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first);
 static ngx_uint_t db_queue_leave(ngx_guildlog_db_query_t *query);
 static void db_queue_remove(ngx_guildlog_db_query_t *query);
@@ -118,6 +119,10 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     query->handler = handler;
     query->data = data;
 
+    /* what a standby does not answer at once is asked at the primary */
+
+    query->retried = pool->database->standby;
+
     group = ngx_guildlog_db_group_of(query);
 
     if (db_share_join(group, query) != NGX_OK) {
@@ -149,6 +154,28 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     }
 
     return query;
+}
+
+
+ngx_guildlog_db_query_t *
+ngx_guildlog_db_pool_move(ngx_guildlog_db_result_t *result,
+    ngx_guildlog_db_pool_t *pool)
+{
+    ngx_str_t                 args[NGX_GUILDLOG_ARGS_MAX];
+    ngx_uint_t                i;
+    ngx_guildlog_db_query_t  *query;
+
+    query = ngx_queue_data(result, ngx_guildlog_db_query_t, result);
+
+    ngx_guildlog_assert(!(query->stmt->flags & NGX_GUILDLOG_STMT_RAW));
+
+    for (i = 0; i < query->stmt->nargs; i++) {
+        args[i].data = (u_char *) query->values[i];
+        args[i].len = args[i].data ? ngx_strlen(args[i].data) : 0;
+    }
+
+    return ngx_guildlog_db_pool_submit(pool, query->stmt, args,
+                                       query->handler, query->data);
 }
 
 
@@ -212,6 +239,13 @@ db_pool_reject(ngx_guildlog_db_query_t *query,
 {
     ngx_guildlog_event_next(&query->pool->run);
     db_queue_finish(query, outcome);
+}
+
+
+const ngx_guildlog_database_t *
+ngx_guildlog_db_pool_database(ngx_guildlog_db_pool_t *pool)
+{
+    return pool->database;
 }
 
 
@@ -289,6 +323,12 @@ db_pool_run(ngx_event_t *ev)
     pool->round++;
 
     db_pool_free_ended(pool);
+
+    /* a standby is not waited for */
+
+    if (pool->database->standby && ngx_guildlog_db_group_down(pool)) {
+        db_pool_refuse_waiting(pool);
+    }
 
     for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
         db_queue_send(&pool->groups[i]);
@@ -480,12 +520,19 @@ db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result)
 void
 ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool)
 {
+    pool->terminated = 1;
+
+    db_pool_refuse_waiting(pool);
+}
+
+
+static void
+db_pool_refuse_waiting(ngx_guildlog_db_pool_t *pool)
+{
     ngx_uint_t                i;
     ngx_queue_t              *q;
     ngx_guildlog_db_share_t  *share;
     ngx_guildlog_db_query_t  *query;
-
-    pool->terminated = 1;
 
     for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
         while (!ngx_queue_empty(&pool->groups[i].waiting)) {
@@ -510,6 +557,10 @@ ngx_guildlog_db_pool_destroy(ngx_guildlog_db_pool_t *pool)
     ngx_guildlog_db_conn_t  *conn;
 
     pool->closed = 1;
+
+    if (pool->standby) {
+        ngx_guildlog_db_standby_leave(pool->standby);
+    }
 
     for (i = 0; i < NGX_GUILDLOG_DB_GROUP_LAST; i++) {
         while (!ngx_queue_empty(&pool->groups[i].connections)) {

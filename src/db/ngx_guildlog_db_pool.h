@@ -37,7 +37,9 @@ typedef struct {
 
 /* one guildlog_database directive; const while serving */
 
-typedef struct {
+typedef struct ngx_guildlog_database_s  ngx_guildlog_database_t;
+
+struct ngx_guildlog_database_s {
     ngx_str_t                      name;
     ngx_array_t                    hosts;       /* ngx_str_t, in order; each a
                                                    name, an address or the
@@ -59,13 +61,17 @@ typedef struct {
     ngx_msec_t                     long_timeout;
     ngx_msec_t                     queue_timeout;
     ngx_flag_t                     prepare;     /* off behind old poolers */
+    ngx_flag_t                     standby;     /* only to read: it may be a
+                                                   hot standby */
+    const ngx_guildlog_database_t *primary;     /* what is read there instead;
+                                                   NULL: nothing */
     ngx_uint_t                     keeper;      /* number among those with a
                                                    keeper; 0: no keeper */
     ngx_uint_t                     delivered;   /* 1: its lanes, here */
     ngx_uint_t                     index;       /* of the configuration */
     ngx_guildlog_db_host_t        *resolved;    /* as many as hosts; set by
                                                    resolve() */
-} ngx_guildlog_database_t;
+};
 
 
 typedef enum {
@@ -152,11 +158,23 @@ ngx_guildlog_db_query_t *ngx_guildlog_db_pool_submit(
     const ngx_str_t *args, ngx_guildlog_db_handler_pt handler, void *data);
 
 /*
+ * Asks another pool what a query that has ended asked, for the same handler.
+ * Only that may call this, with its result.  Returns as submit() does.
+ */
+
+ngx_guildlog_db_query_t *ngx_guildlog_db_pool_move(
+    ngx_guildlog_db_result_t *result, ngx_guildlog_db_pool_t *pool);
+
+/*
  * Who pays for what is asked with a token, or a session, for a guild: the id
  * of the guild or of the person; not more than 0: nobody.
  */
 int64_t ngx_guildlog_db_share_payer(const ngx_str_t *token,
     const ngx_str_t *guild);
+
+/* whose connections they are */
+const ngx_guildlog_database_t *ngx_guildlog_db_pool_database(
+    ngx_guildlog_db_pool_t *pool);
 
 /* does a short statement, as requests have them, wait or run? */
 ngx_uint_t ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool);
@@ -164,6 +182,19 @@ ngx_uint_t ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool);
 /* did the database answer any statement within the last so many ms? */
 ngx_uint_t ngx_guildlog_db_pool_answered(ngx_guildlog_db_pool_t *pool,
     ngx_msec_t recent);
+
+/*
+ * The pool of a standby watches how far it is behind, from now on, as long as
+ * both pools are there.  NGX_ERROR if out of memory.
+ */
+ngx_int_t ngx_guildlog_db_standby_follow(ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_db_pool_t *primary);
+
+/*
+ * So many milliseconds ago, at most, the primary had what the standby has now.
+ * NGX_ERROR: nobody knows, or no connection to the standby is ready.
+ */
+ngx_msec_int_t ngx_guildlog_db_standby_lag(ngx_guildlog_db_pool_t *pool);
 
 /*
  * Nobody asks any more: the handler will not be called.  A query that waits is

@@ -96,6 +96,9 @@ typedef struct {
     ngx_str_t                      prefix;     /* without a closing slash */
     ngx_str_t                      database_name;
     ngx_guildlog_database_t       *database;
+    ngx_str_t                      reads_name;
+    ngx_guildlog_database_t       *reads;      /* a standby of it; or NULL */
+    ngx_msec_t                     max_lag;    /* of it, to be asked */
     size_t                         max_body;
     ngx_http_guildlog_login_conf_t  *login;    /* this is its location */
     ngx_str_t                      viewer;     /* its policy, or empty */

@@ -57,12 +57,15 @@ typedef struct {
     const char                    *statement;  /* the last one; NULL: none */
     uint64_t                       start_us;
     ngx_uint_t                     db_us;      /* of all statements */
+    ngx_msec_t                     lag;        /* if stale, at most, ms */
     unsigned                       authenticated:1;
     unsigned                       counted:1;  /* the cause */
     unsigned                       over:1;     /* the limit, dry run too */
     unsigned                       limited:1;  /* and refused for it */
     unsigned                       served:1;   /* by a plane of ours */
     unsigned                       asked:1;    /* the database, for db_us */
+    unsigned                       stale:1;    /* what a standby said is in
+                                                  the answer */
 } ngx_http_guildlog_ctx_t;
 
 
@@ -87,6 +90,8 @@ struct ngx_http_guildlog_call_s {
     ngx_event_t                    slice;      /* reads more of it */
     ngx_str_t                      page_key;   /* no data: not to be cached */
     ngx_http_guildlog_page_t      *page;       /* of the cache, or NULL */
+    ngx_guildlog_db_pool_t        *standby;    /* is asked; NULL: the primary
+                                                  is, from now on */
     ngx_guildlog_db_query_t       *query;
     ngx_http_guildlog_result_pt    handler;    /* of its result */
     ngx_guildlog_seat_t           *seat;       /* NULL: none, or uncounted */
@@ -127,6 +132,13 @@ ngx_http_guildlog_ctx_t *ngx_http_guildlog_call_ctx(ngx_http_request_t *r,
  */
 ngx_int_t ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt, ngx_http_guildlog_result_pt handler);
+
+/*
+ * Asks the primary what a standby has just answered: the result goes to the
+ * same handler.  Returns as ask() does.
+ */
+ngx_int_t ngx_http_guildlog_call_primary(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
 
 /* the request ends when its client leaves; NGX_ERROR: no event tells of that */
 ngx_int_t ngx_http_guildlog_call_watch(ngx_http_request_t *r);

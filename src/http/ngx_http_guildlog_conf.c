@@ -8,6 +8,10 @@
 #include "shm/ngx_guildlog_limit.h"
 
 
+/* ms: a standby is looked at twice a second */
+#define CONF_LAG_LEAST  1000
+
+
 typedef struct {
     ngx_http_core_loc_conf_t       *clcf;
     ngx_http_core_srv_conf_t       *cscf;
@@ -17,6 +21,8 @@ typedef struct {
 
 static char *conf_set(ngx_conf_t *cf,
     const ngx_http_guildlog_conf_param_t *param, void *conf, ngx_str_t *value);
+static char *conf_plane_reads(ngx_conf_t *cf,
+    ngx_http_guildlog_loc_conf_t *conf);
 static ngx_shm_zone_t *conf_limit_add_zone(ngx_conf_t *cf, ngx_str_t *name,
     size_t size);
 static char *conf_limit_key(ngx_conf_t *cf, void *field, ngx_str_t *value);
@@ -307,7 +313,8 @@ ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_guildlog_loc_conf_t *glcf = conf;
 
-    ngx_str_t                 *args;
+    ngx_int_t                  lag;
+    ngx_str_t                 *args, value;
     ngx_uint_t                 i;
     ngx_http_core_loc_conf_t  *clcf;
 
@@ -325,11 +332,27 @@ ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     }
 
     args = cf->args->elts;
+    lag = 0;
 
     for (i = 1; i < cf->args->nelts; i++) {
         if (ngx_http_guildlog_conf_is(&args[i], "database",
-                                      &glcf->database_name))
+                                      &glcf->database_name)
+            || (cmd->offset == NGX_GUILDLOG_API
+                && ngx_http_guildlog_conf_is(&args[i], "reads",
+                                             &glcf->reads_name)))
         {
+            continue;
+        }
+
+        if (cmd->offset == NGX_GUILDLOG_API
+            && ngx_http_guildlog_conf_is(&args[i], "max_lag", &value))
+        {
+            lag = ngx_parse_time(&value, 0);
+
+            if (lag < CONF_LAG_LEAST) {
+                return ngx_http_guildlog_conf_invalid(cf, &args[i]);
+            }
+
             continue;
         }
 
@@ -347,6 +370,11 @@ ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         glcf->prefix = args[i];
     }
 
+    if (lag && glcf->reads_name.len == 0) {
+        return "with max_lag needs reads";
+    }
+
+    glcf->max_lag = lag ? (ngx_msec_t) lag : 5000;
     glcf->serves = 1;
     glcf->plane = (ngx_guildlog_plane_e) cmd->offset;
 
@@ -391,8 +419,14 @@ ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
                                            : "guildlog_operator";
 
     conf->database = ngx_http_guildlog_conf_database_find(cf,
-                                                          &conf->database_name);
+                                                   &conf->database_name, 0);
     if (conf->database == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (conf->reads_name.len
+        && conf_plane_reads(cf, conf) != NGX_CONF_OK)
+    {
         return NGX_CONF_ERROR;
     }
 
@@ -440,6 +474,29 @@ ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
     {
         return NGX_CONF_ERROR;
     }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+conf_plane_reads(ngx_conf_t *cf, ngx_http_guildlog_loc_conf_t *conf)
+{
+    conf->reads = ngx_http_guildlog_conf_database_find(cf, &conf->reads_name,
+                                                       1);
+    if (conf->reads == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (conf->reads->primary && conf->reads->primary != conf->database) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"guildlog_database\" \"%V\" is read for two "
+                           "databases, \"%V\" and \"%V\"", &conf->reads_name,
+                           &conf->reads->primary->name, &conf->database->name);
+        return NGX_CONF_ERROR;
+    }
+
+    conf->reads->primary = conf->database;
 
     return NGX_CONF_OK;
 }

@@ -13,9 +13,12 @@
 char *ngx_http_guildlog_conf_database(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
-/* an empty name becomes "default"; NULL: there is none, which is logged */
+/*
+ * An empty name becomes "default".  NULL, logged: there is none, or it is a
+ * standby although none is wanted, or the other way round.
+ */
 ngx_guildlog_database_t *ngx_http_guildlog_conf_database_find(ngx_conf_t *cf,
-    ngx_str_t *name);
+    ngx_str_t *name, ngx_uint_t standby);
 
 /* do both have the same hosts, port and dbname, perhaps by another role? */
 ngx_uint_t ngx_http_guildlog_conf_database_same(

@@ -8,6 +8,8 @@
 
 static char *conf_database_hosts(ngx_conf_t *cf, void *field, ngx_str_t *value);
 static char *conf_database_port(ngx_conf_t *cf, void *field, ngx_str_t *value);
+static char *conf_database_target(ngx_conf_t *cf, void *field,
+    ngx_str_t *value);
 static char *conf_database_init(ngx_conf_t *cf,
     ngx_guildlog_database_t *database);
 static ngx_int_t conf_database_password(ngx_conf_t *cf,
@@ -54,6 +56,8 @@ static const ngx_http_guildlog_conf_param_t  conf_database_params[] = {
       NGX_HTTP_GUILDLOG_CONF_TIME, 1, NGX_MAX_INT_T_VALUE, NULL },
     { "prepare", offsetof(ngx_guildlog_database_t, prepare),
       NGX_HTTP_GUILDLOG_CONF_FLAG, 0, 0, NULL },
+    { "target", offsetof(ngx_guildlog_database_t, standby),
+      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_database_target },
     { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
 };
 
@@ -185,6 +189,18 @@ conf_database_port(ngx_conf_t *cf, void *field, ngx_str_t *value)
 
 
 static char *
+conf_database_target(ngx_conf_t *cf, void *field, ngx_str_t *value)
+{
+    ngx_flag_t *standby = field;
+
+    *standby = ngx_strcmp(value->data, "any") == 0;
+
+    return *standby || ngx_strcmp(value->data, "primary") == 0
+           ? NGX_CONF_OK : NGX_CONF_ERROR;
+}
+
+
+static char *
 conf_database_init(ngx_conf_t *cf, ngx_guildlog_database_t *database)
 {
     ngx_str_t  *host;
@@ -196,6 +212,12 @@ conf_database_init(ngx_conf_t *cf, ngx_guildlog_database_t *database)
         }
 
         ngx_str_set(host, "/run/postgresql");
+    }
+
+    /* of two hosts each has a lag of its own, and an answer could go back */
+
+    if (database->standby && database->hosts.nelts > 1) {
+        return "with target=any takes one host";
     }
 
     if (ngx_strcmp(database->sslmode.data, "disable") != 0
@@ -261,7 +283,8 @@ conf_database_password(ngx_conf_t *cf, ngx_guildlog_database_t *database)
 
 
 ngx_guildlog_database_t *
-ngx_http_guildlog_conf_database_find(ngx_conf_t *cf, ngx_str_t *name)
+ngx_http_guildlog_conf_database_find(ngx_conf_t *cf, ngx_str_t *name,
+    ngx_uint_t standby)
 {
     ngx_guildlog_database_t        *database;
     ngx_http_guildlog_main_conf_t  *gmcf;
@@ -277,6 +300,17 @@ ngx_http_guildlog_conf_database_find(ngx_conf_t *cf, ngx_str_t *name)
     if (database == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "no \"guildlog_database\" is named \"%V\"", name);
+        return NULL;
+    }
+
+    if (database->standby != (ngx_flag_t) standby) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           standby ? "\"reads\" needs target=any of the "
+                                     "\"guildlog_database\" \"%V\""
+                                   : "\"guildlog_database\" \"%V\" has "
+                                     "target=any, which is for \"reads\" only",
+                           name);
+        return NULL;
     }
 
     return database;
@@ -431,15 +465,16 @@ ngx_http_guildlog_conf_keeper_init(ngx_conf_t *cf,
     ngx_http_guildlog_main_conf_t *gmcf)
 {
     ngx_str_t                 *names;
-    ngx_uint_t                 i;
+    ngx_uint_t                 i, n;
     ngx_guildlog_database_t   *database, **databases;
 
+    n = 0;
     databases = gmcf->databases.elts;
 
     if (gmcf->keeper_databases == NULL) {
 
         for (i = 0; i < gmcf->databases.nelts; i++) {
-            databases[i]->keeper = i + 1;
+            databases[i]->keeper = databases[i]->standby ? 0 : ++n;
         }
 
         return NGX_OK;
@@ -448,7 +483,7 @@ ngx_http_guildlog_conf_keeper_init(ngx_conf_t *cf,
     names = gmcf->keeper_databases->elts;
 
     for (i = 0; i < gmcf->keeper_databases->nelts; i++) {
-        database = ngx_http_guildlog_conf_database_find(cf, &names[i]);
+        database = ngx_http_guildlog_conf_database_find(cf, &names[i], 0);
         if (database == NULL) {
             return NGX_ERROR;
         }

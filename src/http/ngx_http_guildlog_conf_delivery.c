@@ -381,7 +381,7 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
     }
 
     gmcf->delivers_to = ngx_http_guildlog_conf_database_find(cf,
-                                                    &gmcf->delivery_database);
+                                                  &gmcf->delivery_database, 0);
     if (gmcf->delivers_to == NULL) {
         return NGX_CONF_ERROR;
     }

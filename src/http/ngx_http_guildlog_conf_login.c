@@ -319,7 +319,7 @@ ngx_http_guildlog_conf_login_merge(ngx_conf_t *cf,
     }
 
     login->database = ngx_http_guildlog_conf_database_find(cf,
-                                                      &login->database_name);
+                                                    &login->database_name, 0);
     if (login->database == NULL) {
         return NGX_CONF_ERROR;
     }

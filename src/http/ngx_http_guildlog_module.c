@@ -114,7 +114,8 @@ static ngx_command_t  module_commands[] = {
                ngx_conf_set_enum_slot,
                offsetof(ngx_http_guildlog_loc_conf_t, limit_log_level),
                &module_log_levels),
-    module_location("guildlog_api", NGX_CONF_NOARGS|NGX_CONF_TAKE12,
+    module_location("guildlog_api",
+                    NGX_CONF_NOARGS|NGX_CONF_TAKE123|NGX_CONF_TAKE4,
                     ngx_http_guildlog_conf_plane, NGX_GUILDLOG_API, NULL),
     module_location("guildlog_operator", NGX_CONF_NOARGS|NGX_CONF_TAKE123,
                     ngx_http_guildlog_conf_plane, NGX_GUILDLOG_OPERATOR, NULL),
@@ -267,6 +268,8 @@ module_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         conf->plane = prev->plane;
         conf->prefix = prev->prefix;
         conf->database_name = prev->database_name;
+        conf->reads_name = prev->reads_name;
+        conf->max_lag = prev->max_lag;
         clcf->handler = ngx_http_guildlog_request_handler;
     }
 
@@ -553,6 +556,16 @@ worker_databases(ngx_cycle_t *cycle, ngx_http_guildlog_main_conf_t *gmcf,
         }
     }
 
+    for (i = 0; i < n; i++) {
+        if (databases[i]->primary
+            && ngx_guildlog_db_standby_follow(worker->pools[i],
+                                   worker->pools[databases[i]->primary->index])
+               != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
     return NGX_OK;
 }
 
@@ -616,12 +629,23 @@ worker_exit(ngx_cycle_t *cycle)
         worker->client = NULL;
     }
 
+    /* what is asked at a standby goes to its primary, which is there still */
+
+    for (i = 0; i < worker->npools; i++) {
+        if (ngx_guildlog_db_pool_database(worker->pools[i])->standby) {
+            ngx_guildlog_db_pool_destroy(worker->pools[i]);
+            worker->pools[i] = NULL;
+        }
+    }
+
     for (i = 0; i < worker->npools; i++) {
         if (worker->keepers[i]) {
             ngx_guildlog_keeper_destroy(worker->keepers[i]);
         }
 
-        ngx_guildlog_db_pool_destroy(worker->pools[i]);
+        if (worker->pools[i]) {
+            ngx_guildlog_db_pool_destroy(worker->pools[i]);
+        }
     }
 
     worker->npools = 0;

@@ -727,8 +727,10 @@ ngx_http_guildlog_entry_answer(ngx_http_guildlog_call_t *call,
     }
 
     if (result->rows == 1) {
-        return ngx_http_guildlog_response_error(call->request,
-                                                NGX_HTTP_NOT_FOUND, NULL);
+        return call->standby
+               ? ngx_http_guildlog_call_primary(call, result)
+               : ngx_http_guildlog_response_error(call->request,
+                                                  NGX_HTTP_NOT_FOUND, NULL);
     }
 
     body.data = ngx_pnalloc(call->request->pool,

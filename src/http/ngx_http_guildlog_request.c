@@ -28,6 +28,7 @@ static ngx_int_t request_skip(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_bind_body(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_submit(ngx_http_guildlog_call_t *call);
 static void call_ctx_cleanup(void *data);
+static ngx_guildlog_db_pool_t *call_pool(ngx_http_guildlog_call_t *call);
 static void call_done(void *data, ngx_guildlog_db_result_t *result);
 static ngx_int_t body_read(ngx_http_guildlog_call_t *call);
 static ngx_uint_t body_is_type(ngx_http_request_t *r,
@@ -372,6 +373,13 @@ request_match(ngx_http_guildlog_call_t *call)
 
     if (call->route) {
         call->endpoint = &request_endpoints[call->route->kind];
+
+        if (call->conf->reads
+            && (call->route->flags & NGX_GUILDLOG_ROUTE_STANDBY))
+        {
+            call->standby = ngx_http_guildlog_worker.pools[
+                                                   call->conf->reads->index];
+        }
 
         ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
                        "guildlog endpoint \"%s\", server \"%V\"",
@@ -843,10 +851,8 @@ ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    call->query = ngx_guildlog_db_pool_submit(
-                      ngx_http_guildlog_worker.pools[
-                                                call->conf->database->index],
-                      stmt, call->args, call_done, call);
+    call->query = ngx_guildlog_db_pool_submit(call_pool(call), stmt,
+                                              call->args, call_done, call);
 
     if (call->query == NULL) {
         return NGX_ERROR;
@@ -859,6 +865,57 @@ ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
                    "guildlog submits \"%s\"", stmt->name);
 
     return NGX_AGAIN;
+}
+
+
+/*
+ * A request that left the standby does not come back to it: what it asks next
+ * must not be older than what it was told.
+ */
+
+static ngx_guildlog_db_pool_t *
+call_pool(ngx_http_guildlog_call_t *call)
+{
+    ngx_msec_int_t  lag;
+
+    if (call->standby) {
+        lag = ngx_guildlog_db_standby_lag(call->standby);
+
+        if (lag != NGX_ERROR && (ngx_msec_t) lag <= call->conf->max_lag) {
+            call->ctx->lag = lag;
+            return call->standby;
+        }
+
+        call->standby = NULL;
+
+        ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
+                                 NGX_GUILDLOG_COUNT_STANDBY_BEHIND, 1);
+    }
+
+    return ngx_http_guildlog_worker.pools[call->conf->database->index];
+}
+
+
+ngx_int_t
+ngx_http_guildlog_call_primary(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result)
+{
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                   "guildlog asks the primary once more");
+
+    ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
+                             NGX_GUILDLOG_COUNT_STANDBY_AGAIN, 1);
+
+    /* what was said is not used */
+
+    if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
+        call->ctx->stale = 0;
+    }
+
+    call->standby = NULL;
+    call->query = ngx_guildlog_db_pool_move(result, call_pool(call));
+
+    return call->query ? NGX_AGAIN : NGX_ERROR;
 }
 
 
@@ -889,6 +946,7 @@ call_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_call_t *call = data;
 
+    ngx_int_t            rc;
     ngx_http_request_t  *r;
 
     r = call->request;
@@ -911,7 +969,21 @@ call_done(void *data, ngx_guildlog_db_result_t *result)
                          &ngx_http_guildlog_worker.stats.shared->changes, 1);
     }
 
-    ngx_http_guildlog_call_finish(r, call->handler(call, result));
+    if (call->standby && result->outcome == NGX_GUILDLOG_DB_ROWS) {
+        call->ctx->stale = 1;
+
+        ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
+                                 NGX_GUILDLOG_COUNT_STANDBY_READS, 1);
+    }
+
+    /* nobody has a share of the primary on top of that of the standby */
+
+    rc = call->standby && result->outcome != NGX_GUILDLOG_DB_ROWS
+         && result->outcome != NGX_GUILDLOG_DB_SHARE_TAKEN
+         ? ngx_http_guildlog_call_primary(call, result)
+         : call->handler(call, result);
+
+    ngx_http_guildlog_call_finish(r, rc);
 }
 
 

@@ -67,6 +67,12 @@ response_send_row(ngx_http_guildlog_call_t *call,
         return response_send_failure(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
 
+    /* the token, or what is asked for, may not have come to the standby */
+
+    if (call->standby && status >= NGX_HTTP_BAD_REQUEST) {
+        return ngx_http_guildlog_call_primary(call, result);
+    }
+
     if (status == NGX_HTTP_UNAUTHORIZED) {
         return response_send_revoked(call);
     }
@@ -110,17 +116,25 @@ ngx_uint_t
 ngx_http_guildlog_response_has_log(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_int_t *rc)
 {
+    ngx_uint_t  status;
+
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
         *rc = ngx_http_guildlog_response_result(call, result);
         return 0;
     }
 
-    switch (ngx_http_guildlog_response_log_status(result)) {
+    status = ngx_http_guildlog_response_log_status(result);
 
-    case NGX_HTTP_OK:
+    if (status == NGX_HTTP_OK) {
         return 1;
+    }
 
-    case NGX_HTTP_UNAUTHORIZED:
+    if (call->standby) {
+        *rc = ngx_http_guildlog_call_primary(call, result);
+        return 0;
+    }
+
+    if (status == NGX_HTTP_UNAUTHORIZED) {
         *rc = response_send_revoked(call);
         return 0;
     }
@@ -382,8 +396,9 @@ ngx_int_t
 ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *type, off_t length)
 {
-    ngx_int_t         rc;
-    const ngx_str_t  *store;
+    ngx_int_t                 rc;
+    const ngx_str_t          *store;
+    ngx_http_guildlog_ctx_t  *ctx;
 
     static const ngx_str_t  no_store = ngx_string("no-store");
     static const ngx_str_t  no_cache = ngx_string("private, no-cache");
@@ -419,6 +434,16 @@ ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
 
     if (ngx_http_guildlog_response_header(r, "Cache-Control", store)
         == NULL)
+    {
+        return NGX_ERROR;
+    }
+
+    ctx = ngx_http_guildlog_call_ctx(r, 0);
+
+    if (ctx && ctx->stale
+        && ngx_http_guildlog_response_header_number(r, "Guildlog-Lag",
+                                                    ctx->lag / 1000)
+           != NGX_OK)
     {
         return NGX_ERROR;
     }

@@ -699,6 +699,13 @@ search_bad(ngx_http_guildlog_search_t *search)
                   "segment %L of server %V is broken", result->bad_key,
                   &search->call->guild);
 
+    /* the primary may have it whole */
+
+    if (search->call->standby) {
+        search->call->standby = NULL;
+        return search_retry(search);
+    }
+
     arg = &search->call->args[BAD_KEY];
     arg->data = buf;
     arg->len = ngx_sprintf(buf, "%L", result->bad_key) - buf;

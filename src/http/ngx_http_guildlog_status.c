@@ -81,6 +81,7 @@ static void status_version(ngx_http_guildlog_status_form_t *form);
 static void status_gauge(ngx_http_guildlog_status_form_t *form);
 static void status_oldest(ngx_http_guildlog_status_form_t *form);
 static void status_figures_age(ngx_http_guildlog_status_form_t *form);
+static void status_lag(ngx_http_guildlog_status_form_t *form);
 static void status_lanes(ngx_http_guildlog_status_form_t *form);
 static void status_count(ngx_http_guildlog_status_form_t *form);
 static void status_words(ngx_http_guildlog_status_form_t *form);
@@ -108,6 +109,8 @@ static void status_form_line(ngx_http_guildlog_status_form_t *form,
 static ngx_int_t health(ngx_http_request_t *r);
 static ngx_uint_t health_is(ngx_http_request_t *r, const char *word);
 static ngx_int_t health_ask(health_ask_t *ask);
+static ngx_uint_t health_serves(ngx_guildlog_db_pool_t *pool,
+    ngx_uint_t number);
 static void health_cleanup(void *data);
 static void health_told(void *data, ngx_guildlog_db_result_t *result);
 static const char *health_obstacle(ngx_guildlog_db_result_t *result,
@@ -172,6 +175,19 @@ static const ngx_http_guildlog_metric_t  status_metrics[] = {
     { "page_cache_hits_total", "counter",
       "Pages of a log that were answered from a worker's memory.",
       status_by_count(PAGES_KEPT) },
+    { "standby_lag_seconds", "gauge",
+      "How far standbys are behind, at most, as far as this is known.",
+      status_by(status_lag, 1, "database") },
+    { "standby_reads_total", "counter",
+      "Statements that a standby answered.",
+      status_by_count(STANDBY_READS) },
+    { "standby_behind_total", "counter",
+      "Requests that the primary answered because a standby was behind, or "
+      "away.",
+      status_by_count(STANDBY_BEHIND) },
+    { "standby_again_total", "counter",
+      "Statements that the primary answered after a standby had not.",
+      status_by_count(STANDBY_AGAIN) },
     { "delivery_leases_lost_total", "counter",
       "Shards that went to another machine without being given away.",
       status_by_count(LEASES_LOST) },
@@ -353,6 +369,29 @@ status_figures_age(ngx_http_guildlog_status_form_t *form)
     age = told ? ngx_max(ngx_time() - told, 0) : 0;
 
     status_form_sample(form, NULL, NULL, (ngx_uint_t) age * 1000000);
+}
+
+
+/* each worker measures by itself: this one answers */
+
+static void
+status_lag(ngx_http_guildlog_status_form_t *form)
+{
+    ngx_uint_t                     i;
+    ngx_msec_int_t                 lag;
+    ngx_guildlog_db_pool_t        *pool;
+    const ngx_guildlog_database_t *database;
+
+    for (i = 0; i < ngx_http_guildlog_worker.npools; i++) {
+        pool = ngx_http_guildlog_worker.pools[i];
+        database = ngx_guildlog_db_pool_database(pool);
+        lag = ngx_guildlog_db_standby_lag(pool);
+
+        if (lag != NGX_ERROR) {
+            status_form_sample(form, (char *) database->name.data, NULL,
+                               lag * 1000);
+        }
+    }
 }
 
 
@@ -832,9 +871,8 @@ health_ask(health_ask_t *ask)
 
     worker = &ngx_http_guildlog_worker;
 
-    while (ask->database < ngx_min(worker->npools, health_fits)
-           && ngx_guildlog_db_pool_answered(worker->pools[ask->database],
-                                            HEALTH_RECENT))
+    while (ask->database < worker->npools
+           && health_serves(worker->pools[ask->database], ask->database))
     {
         ask->database++;
     }
@@ -848,6 +886,18 @@ health_ask(health_ask_t *ask)
                              &schema, health_told, ask);
 
     return ask->query ? NGX_AGAIN : NGX_ERROR;
+}
+
+
+/* is it as well to be asked as its requests show?  Or does the primary answer
+   where it does not? */
+
+static ngx_uint_t
+health_serves(ngx_guildlog_db_pool_t *pool, ngx_uint_t number)
+{
+    return ngx_guildlog_db_pool_database(pool)->standby
+           || (number < health_fits
+               && ngx_guildlog_db_pool_answered(pool, HEALTH_RECENT));
 }
 
 

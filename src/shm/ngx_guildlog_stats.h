@@ -146,6 +146,9 @@ typedef enum {
     NGX_GUILDLOG_COUNT_LEASES_LOST,     /* not given away */
     NGX_GUILDLOG_COUNT_PARKED,          /* lanes, for what SQL refused */
     NGX_GUILDLOG_COUNT_PAGES_KEPT,      /* answered from memory */
+    NGX_GUILDLOG_COUNT_STANDBY_READS,   /* statements it answered */
+    NGX_GUILDLOG_COUNT_STANDBY_BEHIND,  /* requests it was not asked for */
+    NGX_GUILDLOG_COUNT_STANDBY_AGAIN,   /* asked at the primary after it */
     NGX_GUILDLOG_COUNT_LAST
 } ngx_guildlog_count_e;
 

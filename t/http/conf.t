@@ -422,7 +422,37 @@ refused qr/invalid parameter "\/b"/, "$here; $key",
 refused qr/invalid parameter "(?:database=)"/, "$here; $key",
     'location /a/ { guildlog_api database=; }';
 refused qr/no "guildlog_database" is named "other"/, "$here; $key",
-    'location /a/ { guildlog_api database=other; }';
+    "location /a/ { guildlog_api $_=other; }" for 'database', 'reads';
+
+# a standby that is read
+
+my $both = "$here; $here name=b target=any; $key";
+accepted 'a standby', $both, <<'SERVER';
+    location /a/ { guildlog_api reads=b; limit_except GET { allow all; } }
+    location /b/ { guildlog_api /b database=default reads=b max_lag=1s; }
+SERVER
+refused qr/has target=any, which is for "reads" only/, $both, $_
+    for 'location /a/ { guildlog_api database=b; }',
+        'location /a/ { guildlog_operator database=b; }';
+refused qr/has target=any, which is for "reads" only/,
+    "$both guildlog_keeper on database=b;", $api;
+refused qr/"reads" needs target=any of the "guildlog_database" "default"/,
+    $both, 'location /a/ { guildlog_api reads=default; }';
+refused qr/is read for two databases, "default" and "c"/,
+    "$both $here name=c;", <<'SERVER';
+    location /a/ { guildlog_api reads=b; }
+    location /c/ { guildlog_api database=c reads=b; }
+SERVER
+refused qr/with target=any takes one host/,
+    "guildlog_database host=/a,/b target=any; $key", '';
+refused qr/invalid parameter "target=$_"/,
+    "guildlog_database target=$_; $key", '' for 'standby', 'ANY';
+refused qr/with max_lag needs reads/, $both,
+    'location /a/ { guildlog_api max_lag=5s; }';
+refused qr/invalid parameter "max_lag=$_"/, $both,
+    "location /a/ { guildlog_api reads=b max_lag=$_; }" for '999ms', 'x';
+refused qr/invalid parameter "$_"/, $both,
+    "location /a/ { guildlog_operator $_; }" for 'reads=b', 'max_lag=5s';
 refused qr/no "guildlog_database" is named "default"/,
     "$here name=other; $key", $api;
 refused qr/location "[^"]+" does not tell the prefix/, "$here; $key",

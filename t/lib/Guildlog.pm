@@ -1026,6 +1026,7 @@ C<< Guildlog->new(option => value...) >> makes and starts it.
 
     shared                            the run's
     new                               one of the test's own
+    standby                           a new hot standby of it
     start  stop([mode])  kill_all  pid  pids  log
     connect(database, [user])         DBI, as the owner or "postgres"
     create_database                   with the schema: its name

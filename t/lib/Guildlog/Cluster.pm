@@ -46,6 +46,20 @@ sub new {
 }
 
 
+# a hot standby of it, which streams; it may be behind
+sub standby {
+    my ($self) = @_;
+
+    my $root = File::Temp::tempdir('guildlog.XXXXXX', DIR => '/tmp');
+    chmod 0711, $root;
+    my $standby = bless { dir => "$root/pg", root => $root, pid => $$,
+        env => {} }, ref $self;
+    push @own, $standby;
+    $standby->_shell('test_standby', $self->{dir});
+    return $standby;
+}
+
+
 sub socket_dir { "$_[0]{dir}/run" }
 sub port       { chomp(my $port = slurp("$_[0]{dir}/port")); $port }
 sub log        { slurp("$_[0]{dir}/log") }
