@@ -55,7 +55,7 @@ ngx_guildlog_fails(const char *what, const char *file, ngx_uint_t line)
 }
 
 #else
-#define ngx_guildlog_assert(e)  ((void) sizeof(!(e)))
+#define ngx_guildlog_assert(e)  ((void) (0 && (e)))
 #endif
 
 

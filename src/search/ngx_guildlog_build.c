@@ -866,12 +866,15 @@ build_write_place(ngx_guildlog_build_group_t *group)
 
             /* each part ends where the next one begins */
 
-            p = group->segment.dir.data;
-            part = &group->parts[NGX_GUILDLOG_SEGMENT_STRINGS];
-
-            ngx_guildlog_assert(part[0] == ngx_guildlog_segment_get32(p + 8));
-            ngx_guildlog_assert(part[1] == ngx_guildlog_segment_get32(p + 12));
-            ngx_guildlog_assert(part[2] == ngx_guildlog_segment_get32(p + 16));
+            ngx_guildlog_assert(group->parts[NGX_GUILDLOG_SEGMENT_STRINGS]
+                                == ngx_guildlog_segment_get32(
+                                                 group->segment.dir.data + 8));
+            ngx_guildlog_assert(group->parts[NGX_GUILDLOG_SEGMENT_POSTINGS]
+                                == ngx_guildlog_segment_get32(
+                                                group->segment.dir.data + 12));
+            ngx_guildlog_assert(group->parts[NGX_GUILDLOG_SEGMENT_ROLES]
+                                == ngx_guildlog_segment_get32(
+                                                group->segment.dir.data + 16));
 
             return build_write_next(group, build_write_entries);
         }
