@@ -312,14 +312,9 @@ cluster_make() {
 
     [[ ! -s $dir/data/PG_VERSION ]] || return 0
 
-    mkdir -p "$dir"
-    chmod 711 "$dir"
-    rm -rf "$dir/data" "$dir/run"
-    mkdir -m 700 "$dir/data"
-    mkdir -m 711 "$dir/run"
-    : > "$dir/log"
+    cluster_folders "$dir"
     (umask 077 && secret > "$dir/password" && cp "$dir"/{,initdb.}password)
-    ! am_root || chown postgres: "$dir"/{data,run,log,initdb.password}
+    ! am_root || chown postgres: "$dir/initdb.password"
 
     as_pg "$(pg_bin)/initdb" -D "$dir/data" -U postgres -E UTF8 \
         --locale=C.UTF-8 --auth=scram-sha-256 --no-instructions \
@@ -328,6 +323,18 @@ cluster_make() {
     rm "$dir/initdb.password"
     as_pg tee -a "$dir/data/postgresql.conf" > /dev/null \
         <<< "include 'guildlog.conf'"
+}
+
+
+# what a cluster without data has, in that folder
+cluster_folders() {
+    mkdir -p "$1"
+    chmod 711 "$1"
+    rm -rf "$1/data" "$1/run"
+    mkdir -m 700 "$1/data"
+    mkdir -m 711 "$1/run"
+    : > "$1/log"
+    ! am_root || chown postgres: "$1"/{data,run,log}
 }
 
 
@@ -610,13 +617,8 @@ test_cluster_start() {
 test_standby() {
     local dir=$1 primary=$2
 
-    mkdir -p "$dir"
-    chmod 711 "$dir"
-    mkdir -m 700 "$dir/data"
-    mkdir -m 711 "$dir/run"
-    : > "$dir/log"
+    cluster_folders "$dir"
     cp "$primary/password" "$dir/password"
-    ! am_root || chown postgres: "$dir"/{data,run,log}
 
     PGPASSWORD=$(< "$primary/password") as_pg "$(pg_bin)/pg_basebackup" \
         -h "$primary/run" -p "$(< "$primary/port")" -U postgres -w \

@@ -9,8 +9,6 @@ use Guildlog::OpenAPI;
 
 my $primary = Guildlog::Cluster->new;
 my $standby = $primary->standby;
-
-
 my $dbname  = $primary->create_database;
 
 
