@@ -889,8 +889,10 @@ health_ask(health_ask_t *ask)
 }
 
 
-/* is it as well to be asked as its requests show?  Or does the primary answer
-   where it does not? */
+/*
+ * Its requests show that it is there, and so it need not be asked.  Nor need a
+ * standby: the primary answers where that does not.
+ */
 
 static ngx_uint_t
 health_serves(ngx_guildlog_db_pool_t *pool, ngx_uint_t number)
