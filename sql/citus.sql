@@ -67,8 +67,7 @@ set search_path = guildlog, public;
 select $$select create_reference_table(c.oid)
   from pg_class c
  where c.relnamespace = 'guildlog'::regnamespace
-   and c.relname in ('language', 'log_type', 'filter_kind', 'summary',
-                     'session')
+   and c.relname in ('language', 'log_type', 'filter_kind', 'session')
    and not exists (select from pg_dist_partition
                     where logicalrelid = c.oid)$$ as refer \gset
 
@@ -84,7 +83,7 @@ select $$select create_distributed_table(c.oid::regclass::text, 'guild_id',
   join pg_attribute a on a.attrelid = c.oid and a.attname = 'guild_id'
  where c.relnamespace = 'guildlog'::regnamespace
    and c.relkind in ('r', 'p') and not c.relispartition
-   and c.relname not in ('keeper_parked', 'log_change', 'log_left_out')
+   and c.relname <> 'keeper_parked'
    and not exists (select from pg_dist_partition
                     where logicalrelid = c.oid)$$ as distribute \gset
 
@@ -113,7 +112,9 @@ select create_distributed_function(p.oid::regprocedure, 'guild',
 -- becomes part of a statement. A volatile one does not.
 
 alter function directory_one volatile;
-alter function log_entry_one volatile;
+alter function arrivals_hot volatile;
+alter function arrival_one volatile;
+alter function block_at volatile;
 
 -- A plan has to know the server to know its worker.
 

@@ -19,16 +19,13 @@ comment on table filter_kind is 'The filters there are, in their order.';
 comment on table forgotten_person is
     'People who are being forgotten, and how far that has come. The row goes '
     'when it is done.';
-comment on table held_entry is
-    'Entries that are or were held for active ignore, and their place in a '
-    'lane since they were released.';
 comment on table ignore_entry is
     'Ignore lists: channels, categories, executors, targets, contents, roles.';
 comment on table keeper is
     'When the keeper did each of its tasks, and what it left undone.';
 comment on table keeper_parked is
     'Servers that a task of the keeper failed for: they are left out for a '
-    'while. Of rewrite: partitions, by the end of their ids, as guild_id.';
+    'while.';
 comment on table lane is
     'A lane is the queue in front of one webhook: a server, a bot, a channel.';
 comment on table lane_batch is
@@ -41,35 +38,22 @@ comment on table lane_ready is
     'Lanes with something to do, for the workers that deliver.';
 comment on table lane_tail is 'The last place that was given in a lane.';
 comment on table language is 'The languages and their numbers.';
-comment on table log_change is
-    'Entries that changed in partitions that are being rewritten: they are '
-    'copied again.';
-comment on table log_checkpoint is
-    'cum[type + 1] counts the entries of that (guild_id, bot) with an id up to '
-    'last_id. The difference of two rows, and of the corrections between them, '
-    'is exactly what lies between them, at any moment and in any snapshot. It '
-    'holds between rows inside of what is kept, so a range that begins at id a '
-    'is counted from the first row with last_id >= a, and the entries outside '
-    'of rows one by one. There need not be any row.';
-comment on table log_uncounted is
-    'Servers and bots with entries that may get a checkpoint.';
-comment on table log_correction is
-    'What came late, or was taken back: by how much the checkpoints from that '
-    'id on are short.';
-comment on table log_entry is
-    'The entries. doc is an entry''s JSON without its delivery and the last '
-    'brace, the other columns are what it is found by. Partitioned by id, '
-    'which is its time.';
-comment on table log_event is
-    'The events of the last days: each is recorded once, and they know the '
-    'order in which entries arrived.';
+comment on table log_actor is
+    'Who did something, and the last entry of that which is in a block.';
+comment on table log_arrival is
+    'What arrived in the last three days, in the order of commits: entries, '
+    'and events of which none was made. doc is an entry''s JSON without its '
+    'delivery and the last brace. Partitioned by the time of recording.';
+comment on table log_block is
+    'The entries that are kept, up to 96 of a day in a row: a line of docs and '
+    'of said for each, and a character of types.';
+comment on table log_day is
+    'How many entries of each type the blocks of a day have.';
 comment on table log_head is
     'One row a server and bot. Who records holds it, so that arrival numbers '
-    'follow the order of commits. days tells which arrivals the events know.';
-comment on table log_left_out is
-    'Servers of which the rewrite that is under way left out entries.';
-comment on table log_rewrite is
-    'The rewrite of partitions that is under way.';
+    'follow the order of commits. All up to blocked is in blocks.';
+comment on table log_made is
+    'Whoever changes the blocks of a server and bot holds its row.';
 comment on table log_type is 'The types of entries.';
 comment on table logging_channels is
     'The channels that entries go to. 0: off.';
@@ -80,10 +64,9 @@ comment on table notification is
 comment on table refusal is
     'How often the platform refused something to a server within ten minutes.';
 comment on table replay is
-    'Entries that were sent again, and their new place in a lane.';
+    'Entries that were sent again, and their new place in a lane. first: that '
+    'were not sent so far, and whose row of log_arrival is gone.';
 comment on table schema_version is 'The migrations that were applied.';
-comment on table search_gone is
-    'The index of searches: entries that are in a segment, and are no more.';
 comment on table search_head is
     'The index of searches of a server and bot: how far it has come.';
 comment on table search_segment is
@@ -97,8 +80,6 @@ comment on table session is
 comment on table settings is 'The language of a bot.';
 comment on table shard_lease is
     'Who delivers the lanes of each of the 64 shards, until when.';
-comment on table summary is
-    'How version 0.1 sums an entry up in an export, by language.';
 comment on table tag is 'Texts that members may ask a bot for.';
 comment on table token is
     'Facts about tokens. The tokens themselves are stored nowhere.';

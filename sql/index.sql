@@ -1,9 +1,9 @@
 -- Makes an index of a large table while everybody works. It is a migration of
 -- its own:
 --
---   \set index log_entry_executor_idx
---   \set table log_entry
---   \set keys '(guild_id, executor_id) where executor_id is not null'
+--   \set index log_arrival_type_idx
+--   \set table log_arrival
+--   \set keys '(guild_id, type) where id is not null'
 --   \ir ../index.sql
 --
 -- Of a partitioned table each partition gets the index by itself. Then they

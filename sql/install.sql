@@ -24,9 +24,10 @@ select current_setting('server_encoding') = 'UTF8' as encoding_fits \gset
 
 -- A new store is made in one transaction, and so is one of before 0040.
 
-select to_regclass('guildlog.schema_version') is null as whole \gset
+select to_regclass('guildlog.schema_version') is null as new \gset
 
-\if :whole
+\if :new
+    \set whole on
 \else
     select coalesce(max(version), 0) < 40 as whole
       from guildlog.schema_version \gset
@@ -63,38 +64,28 @@ create table if not exists schema_version (
     applied_at  timestamptz not null default now()
 );
 
-\if :whole
-    select case when exists (select from schema_version)
-                then '0040_earlier' else '0040_tables' end as migration \gset
-    \ir migrate.sql
+\if :new
+    \ir migrations/0061_tables.sql
+    insert into schema_version select generate_series(40, 63);
 \else
-    commit;
+    \ir earlier.sql
 \endif
 
 -- Migrations that add something. The functions of the release before go on with
 -- what they leave. See "How to add something" in README.md.
 
-\set migration 0046_uncounted
-\ir migrate.sql
-\set migration 0050_session
-\ir migrate.sql
-\set migration 0051_access
-\ir migrate.sql
-\set migration 0055_session_servers
-\ir migrate.sql
-\set migration 0056_leaving
-\ir migrate.sql
-\set migration 0057_format
-\ir migrate.sql
-\set migration 0059_open
-\ir migrate.sql
-\set migration 0060_odd
-\ir migrate.sql
-
 \if :whole
 \else
     begin;
 \endif
+
+-- From here on all is in one transaction.
+
+\set was :whole
+\set whole on
+\set migration 0062_blocks
+\ir migrate.sql
+\set whole :was
 
 -- What the module of the last release calls has to stay callable for one more:
 -- new arguments come last and have a default, columns are only added.
@@ -106,7 +97,6 @@ create table if not exists schema_version (
 select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 
 \ir data.sql
-\ir summaries.sql
 
 -- Rooms from the lowest one up: a function calls what was loaded before, or
 -- what is in its own room.
@@ -117,7 +107,6 @@ select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 \ir functions/core/session.sql
 \ir functions/core/category.sql
 \ir functions/core/time.sql
-\ir functions/core/event.sql
 \ir functions/core/parked.sql
 \ir functions/core/partition.sql
 \ir functions/core/schema.sql
@@ -125,12 +114,10 @@ select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 \ir functions/core/options.sql
 \ir functions/core/notification.sql
 
-\ir functions/find/entries.sql
-\ir functions/find/page.sql
-
-\ir functions/count/checkpoint.sql
-\ir functions/count/correction.sql
-\ir functions/count/log_count.sql
+\ir functions/store/arrival.sql
+\ir functions/store/block.sql
+\ir functions/store/entries.sql
+\ir functions/store/page.sql
 
 \ir functions/search/search_head.sql
 \ir functions/search/search_docs.sql
@@ -150,6 +137,7 @@ select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 \ir functions/delivery/refusal.sql
 \ir functions/delivery/lane.sql
 \ir functions/delivery/outcome.sql
+\ir functions/delivery/settle.sql
 \ir functions/delivery/lease.sql
 \ir functions/delivery/delivery.sql
 \ir functions/delivery/delivery_step.sql
@@ -162,7 +150,8 @@ select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 \ir functions/delivery/pause.sql
 
 \ir functions/read/logs.sql
-\ir functions/read/logs_plain.sql
+\ir functions/read/logs_pieces.sql
+\ir functions/read/logs_old.sql
 \ir functions/read/log_export.sql
 \ir functions/read/log_stream.sql
 
@@ -186,7 +175,6 @@ select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 \ir functions/trouble/troubleshoot_fix.sql
 
 \ir functions/keeper/partition.sql
-\ir functions/keeper/rewrite.sql
 \ir functions/keeper/keeper.sql
 \ir functions/keeper/forget.sql
 \ir functions/keeper/forget_person.sql
@@ -207,16 +195,7 @@ commit;
 
 \set whole off
 
-\set migration 0042_default
-\ir migrate.sql
-\set migration 0044_finding
-\ir migrate.sql
-\set migration 0045_role
-\ir migrate.sql
-
--- What these functions go on with.
-
-\set migration 0058_searchable
+\set migration 0063_old
 \ir migrate.sql
 
 reset role;

@@ -590,7 +590,14 @@ test_database() {
     cluster_database "$1" owner "$2"
     uri=$(cluster_uri "$1" guildlog_owner owner "$2")
     schema "$uri" -v operator=guildlog -v worker=guildlog
+    test_entries "$uri"
     let_in "$uri" guildlog module
+}
+
+
+# test_entries url: tests see each entry as a row there
+test_entries() {
+    sql "$1" -o /dev/null -f "$top/t/lib/entries.sql"
 }
 
 
@@ -662,6 +669,7 @@ test_cluster_citus() {
 
     sql "$template" -o /dev/null -v role=guildlog -v operator=guildlog \
         -v worker=guildlog -f "$top/sql/citus.sql"
+    test_entries "$template"
     let_in "$template" guildlog module
 
     for node in "$1" "$1/w1" "$1/w2"; do

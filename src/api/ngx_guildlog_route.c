@@ -376,8 +376,8 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
 #define person(f, s, p, x)                                                    \
     { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                \
       x, none, NULL, stmt(s), PERSON, NGX_GUILDLOG_EXPORT }
-#define logs(f, p, q, flags, a)                                               \
-    { #f, GET, "/servers/{guild}/logs" p, NGX_GUILDLOG_API,                   \
+#define logs(n, f, p, q, flags, a)                                            \
+    { #n, GET, "/servers/{guild}/logs" p, NGX_GUILDLOG_API,                   \
       NGX_GUILDLOG_ADMIN, none, q, NULL, stmt(f), flags, a }
 #define entry(f, p, x)                                                        \
     { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_ADMIN,    \
@@ -465,10 +465,13 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     trouble(troubleshoot_test, POST, "/test-log", none, route_test,
             EMPTY|BODILESS, NGX_GUILDLOG_TEST),
 
-    logs(logs_page, "", route_page, STANDBY, NGX_GUILDLOG_PAGE),
-    logs(logs_export, "/export", route_export, STANDBY, NGX_GUILDLOG_EXPORT),
-    logs(logs_stream, "/stream", route_stream, 0, NGX_GUILDLOG_STREAM),
-    logs(logs_actors, "/actors", none, STANDBY, NGX_GUILDLOG_ROW),
+    logs(logs_page, logs_pieces, "", route_page, STANDBY, NGX_GUILDLOG_PAGE),
+    logs(logs_export, logs_export, "/export", route_export, STANDBY,
+         NGX_GUILDLOG_EXPORT),
+    logs(logs_stream, logs_stream, "/stream", route_stream, 0,
+         NGX_GUILDLOG_STREAM),
+    logs(logs_actors, logs_actors, "/actors", none, STANDBY,
+         NGX_GUILDLOG_ROW),
     entry(logs_one, "/logs/{}", route_an_id),
 
     admin(filters_list, GET, "/filters", none, none, NULL),

@@ -75,16 +75,8 @@
                  ngx_value(NGX_GUILDLOG_STMT_BYTES),                          \
       nargs, flags },
 
-/* $9: how many entries a page has; a head is shorter than any part of it */
-
-#define stmt_share_row(name, function, nargs, flags)                          \
-    { ngx_guildlog_stmt_##name, #name,                                        \
-      "select id, more, status, reason, channel_id, message_id,"              \
-          " case when octet_length(doc) <= "                                  \
-                      ngx_value(NGX_GUILDLOG_STMT_BYTES) " / $9"              \
-               " then doc end as doc, dstatus, lane, seq"                     \
-          " from guildlog." #function "(" stmt_args_##nargs ")",              \
-      nargs, flags },
+#define stmt_piece_row(name, nargs, flags)                                    \
+    stmt_select(name, "n, what, types, doc, said", #name, nargs, flags)
 
 
 const ngx_guildlog_stmt_t  ngx_guildlog_stmts[] = {
@@ -93,7 +85,7 @@ const ngx_guildlog_stmt_t  ngx_guildlog_stmts[] = {
     NGX_GUILDLOG_PART_STMTS(stmt_part_row)
     NGX_GUILDLOG_LOG_STMTS(stmt_log_row)
     NGX_GUILDLOG_BOUND_STMTS(stmt_bound_row)
-    NGX_GUILDLOG_SHARE_STMTS(stmt_share_row)
+    NGX_GUILDLOG_PIECE_STMTS(stmt_piece_row)
     NGX_GUILDLOG_POLL_STMTS(stmt_poll_row)
     NGX_GUILDLOG_OWN_STMTS(stmt_own_row)
     NGX_GUILDLOG_HEALTH_STMTS(stmt_columns_row)

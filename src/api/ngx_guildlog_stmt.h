@@ -146,7 +146,7 @@ typedef struct {
     S(operator_lane_resume, 2, FIRST)                                         \
     S(operator_pause, 1, FIRST)                                               \
     S(operator_resume, 1, FIRST)                                              \
-    S(keeper_step, 3, BACKGROUND|PATIENT)                                     \
+    S(keeper_step, 1, BACKGROUND|PATIENT)                                     \
     S(delivery_secret, 1, DELIVERY)                                           \
     S(delivery_release, 0, DELIVERY)                                          \
     S(delivery_figures, 1, READ|BACKGROUND|PATIENT)                           \
@@ -185,7 +185,6 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_LOG_STMTS(S)                                             \
-    S(logs_plain, logs_plain, 12, READ)                                       \
     S(person_logs, operator_person_logs, 5, READ|LONG|FIRST)                  \
     S(person_logs_next, operator_person_logs, 5, READ|LONG|FIRST|PATIENT)     \
     S(logs_one, logs_one, 5, READ)                                            \
@@ -195,26 +194,22 @@ typedef struct {
 /*
  * These end with the entry that completes NGX_GUILDLOG_STMT_BYTES of documents;
  * its "more" says so.  logs_found returns the entries that a search found.
- * logs_whole returns each delivery, and none as part of a range.
  * logs_export_next reads all blocks of an export but the first.
  * S(name, function, number of arguments, flags)
  */
 
 #define NGX_GUILDLOG_BOUND_STMTS(S)                                           \
-    S(logs_whole, logs_plain, 8, READ)                                        \
-    S(logs_bound, logs_page, 11, READ)                                        \
     S(logs_found, logs_found, 10, READ|PATIENT)                               \
     S(logs_export, logs_export, 13, READ|LONG)                                \
     S(logs_export_next, logs_export, 13, READ|LONG|PATIENT)
 
 /*
- * logs_page reads a page of ordinary entries without a sum of their sizes.  It
- * leaves out a document that is longer than its part of a page; then logs_bound
- * is asked.
+ * A page in pieces: see sql/functions/read/logs_pieces.sql.
+ * S(function, number of arguments, flags)
  */
 
-#define NGX_GUILDLOG_SHARE_STMTS(S)                                           \
-    S(logs_page, logs_page, 11, READ)
+#define NGX_GUILDLOG_PIECE_STMTS(S)                                           \
+    S(logs_pieces, 12, READ)
 
 #define NGX_GUILDLOG_STMT_BYTES  1048576
 
@@ -328,7 +323,7 @@ typedef enum {
     NGX_GUILDLOG_PART_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_LOG_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_BOUND_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_SHARE_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_PIECE_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_OWN_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_HEALTH_STMTS(ngx_guildlog_stmt_id)

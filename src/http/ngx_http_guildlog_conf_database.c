@@ -366,7 +366,7 @@ conf_database_named(ngx_http_guildlog_main_conf_t *gmcf, const ngx_str_t *name)
  * guildlog_keeper: which databases are kept, and when.
  */
 
-/* guildlog_keeper on | off [hours=h-h] [budget=n] [interval=t] [database=n] */
+/* guildlog_keeper on | off [budget=n] [interval=t] [database=n] */
 
 char *
 ngx_http_guildlog_conf_keeper(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
@@ -429,32 +429,14 @@ conf_keeper_database(ngx_conf_t *cf, void *field, ngx_str_t *value)
 }
 
 
-/* "2-5" is from 2:00 to 5:00, "22-3" goes over midnight, "0-24" is all day */
+/* version 0.1 had work to do at night */
 
 static char *
 conf_keeper_hours(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
-    ngx_guildlog_keeper_conf_t *keeper = field;
-
-    u_char     *dash, *end;
-    ngx_int_t   first, last;
-
-    end = value->data + value->len;
-    dash = ngx_strlchr(value->data, end, '-');
-
-    if (dash == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    first = ngx_atoi(value->data, dash - value->data);
-    last = ngx_atoi(dash + 1, end - dash - 1);
-
-    if (first < 0 || first > 23 || last < 0 || last > 24 || first == last) {
-        return NGX_CONF_ERROR;
-    }
-
-    keeper->from_hour = first;
-    keeper->to_hour = last;
+    ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                       "the parameter \"hours\" of \"guildlog_keeper\" is "
+                       "obsolete, take it out");
 
     return NGX_CONF_OK;
 }

@@ -487,7 +487,7 @@ export_size(ngx_http_guildlog_export_t *ex, ngx_guildlog_db_result_t *result)
     ngx_uint_t  row;
 
     if (ex->lines) {
-        return ngx_http_guildlog_log_json_size(result, NULL) + result->rows;
+        return ngx_http_guildlog_log_json_size(result) + result->rows;
     }
 
     size = ngx_guildlog_csv_header.len + sizeof(NGX_GUILDLOG_CSV_BOM);

@@ -192,8 +192,6 @@ module_create_main_conf(ngx_conf_t *cf)
     gmcf->search_cache = NGX_CONF_UNSET_SIZE;
     gmcf->keeper.on = NGX_CONF_UNSET;
     gmcf->keeper.budget = 20000;
-    gmcf->keeper.from_hour = 2;
-    gmcf->keeper.to_hour = 5;
     gmcf->keeper.interval = 1000;
     gmcf->delivery.rate = NGX_CONF_UNSET_UINT;
     gmcf->delivery.resend = NGX_CONF_UNSET_UINT;

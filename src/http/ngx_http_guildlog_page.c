@@ -1,6 +1,6 @@
 
 /*
- * GET /logs: the rows of a page become a LogPage.
+ * GET /logs: a page in pieces, or what a search found, becomes a LogPage.
  */
 
 #include "http/ngx_http_guildlog_search.h"
@@ -10,6 +10,7 @@
 #include "base/ngx_guildlog_json.h"
 #include "log/ngx_guildlog_cursor.h"
 #include "log/ngx_guildlog_language.h"
+#include "log/ngx_guildlog_pieces.h"
 
 
 /* the arguments behind the filters */
@@ -31,16 +32,20 @@ enum {
 };
 
 
-/* the arguments of a page without filters, behind the times */
+/* the arguments of a page in pieces, behind those that narrow it */
 
-#define PLAIN_LIMIT   6
-#define PLAIN_CURSOR  7
-#define PLAIN_RANGES  8
+enum {
+    PIECES_LIMIT = NGX_HTTP_GUILDLOG_FILTER_SEARCH,
+    PIECES_CURSOR,
+    PIECES_KNOWN,
+    PIECES_PLACED,
+    PIECES_ARGS
+};
 
 
 /* bytes of a page besides its head and its entries, at most */
 
-#define PAGE_HEAD  64
+#define PAGE_HEAD  1024
 
 
 /* the key is all arguments from the guild on, without the token's kind */
@@ -63,7 +68,7 @@ enum {
               "\"image\":null"))
 
 
-/* a delivery, in the order of its columns */
+/* a delivery, in the order of the columns of a row */
 
 enum {
     DELIVERY_STATUS = 0,
@@ -74,12 +79,12 @@ enum {
 };
 
 
-/* and the place of an entry that shares its row with others */
+/* and the place by which it is found */
 
 enum {
-    JOINED_LANE = DELIVERY_LAST,
-    JOINED_SEQ,
-    JOINED_LAST
+    SAID_LANE = DELIVERY_LAST,
+    SAID_SEQ,
+    SAID_LAST
 };
 
 
@@ -89,20 +94,36 @@ struct ngx_http_guildlog_page_s {
 };
 
 
+/* a page that is being written */
+
+typedef struct {
+    u_char                        *last;      /* there is room for all */
+    ngx_uint_t                     n;         /* entries */
+    unsigned                       undecided:1; /* a delivery may change
+                                                   without a request */
+} page_json_t;
+
+
 static ngx_int_t page_found(ngx_http_guildlog_call_t *call);
 static ngx_int_t page_head(ngx_http_guildlog_search_t *search, ngx_pool_t *pool,
     ngx_str_t *head);
 static ngx_int_t page_read(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
+static ngx_int_t page_kept(ngx_http_guildlog_call_t *call);
+static ngx_int_t page_build(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result, page_json_t *page, ngx_str_t *body);
 static ngx_int_t page_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt);
-static ngx_uint_t page_lacks(ngx_guildlog_db_result_t *result);
-static ngx_int_t page_ranges(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result, ngx_guildlog_places_t *ranges);
-static ngx_int_t page_build(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result, ngx_http_guildlog_log_json_t *entries,
-    ngx_str_t *body);
+static ngx_int_t page_pieces(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result, ngx_guildlog_pieces_t *pieces);
+static ngx_int_t page_assemble(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result, ngx_guildlog_pieces_t *pieces,
+    page_json_t *page, ngx_str_t *body);
+static u_char *page_counts(u_char *p, const ngx_guildlog_pieces_t *pieces,
+    const ngx_str_t *window);
+static u_char *page_end(page_json_t *page, int64_t total, int64_t last);
+static ngx_int_t page_send(ngx_http_guildlog_call_t *call,
+    const page_json_t *page, const ngx_str_t *state, ngx_str_t *body);
 static ngx_int_t page_cache_recall(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
 static ngx_int_t page_cache_key(ngx_http_guildlog_call_t *call,
@@ -110,20 +131,14 @@ static ngx_int_t page_cache_key(ngx_http_guildlog_call_t *call,
 static ngx_uint_t page_cache_asked(const ngx_str_t *key);
 static void page_cache_put(ngx_str_t *key, const ngx_str_t *state,
     const ngx_str_t *body);
-static ngx_uint_t log_json_count(ngx_guildlog_db_result_t *result,
-    ngx_uint_t row);
-static ngx_int_t log_json_add(ngx_http_guildlog_log_json_t *entries,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row);
-static void log_json_delivery(ngx_guildlog_db_result_t *result, ngx_uint_t row,
+static void log_json_row(ngx_guildlog_db_result_t *result, ngx_uint_t row,
     ngx_str_t *delivery);
-static u_char *log_json_line(u_char *p, u_char *last, ngx_str_t *joined);
-static ngx_int_t log_json_place(ngx_str_t *joined,
-    const ngx_guildlog_places_t *ranges);
-static void log_json_doc(ngx_http_guildlog_log_json_t *entries,
-    const ngx_str_t *doc);
-static u_char *log_json_copy(u_char *p, const ngx_str_t *doc);
-static void log_json_write(ngx_http_guildlog_log_json_t *entries,
+static void log_json_said(const ngx_str_t *text, ngx_str_t *said);
+static ngx_int_t log_json_place(ngx_str_t *said,
+    const ngx_guildlog_places_t *places);
+static void log_json_add(page_json_t *page, const ngx_str_t *doc,
     const ngx_str_t *delivery);
+static u_char *log_json_copy(u_char *p, const ngx_str_t *doc);
 static ngx_uint_t log_json_decided(const ngx_str_t *delivery);
 static u_char *log_json_end(u_char *p, const ngx_str_t *delivery);
 
@@ -173,20 +188,9 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
     if (ngx_http_guildlog_filter_finds(args)) {
         stmt = ngx_guildlog_stmt_logs_found;
 
-    } else if (args[NGX_HTTP_GUILDLOG_FILTER_CATEGORY].data
-               || args[NGX_HTTP_GUILDLOG_FILTER_TYPE].data)
-    {
-        stmt = ngx_guildlog_stmt_logs_page;
-        call->nargs = ngx_http_guildlog_filter_narrow(args, call->nargs);
-
     } else {
-        stmt = ngx_guildlog_stmt_logs_plain;
-
-        args[PLAIN_LIMIT] = args[PAGE_LIMIT];
-        args[PLAIN_CURSOR] = args[PAGE_CURSOR];
-        ngx_str_set(&args[PLAIN_RANGES], "t");
-
-        call->nargs = PLAIN_RANGES + 1;
+        stmt = ngx_guildlog_stmt_logs_pieces;
+        call->nargs = ngx_http_guildlog_filter_narrow(args, call->nargs);
     }
 
     if (page_cache_recall(call, &ngx_guildlog_stmts[stmt]) != NGX_OK) {
@@ -200,16 +204,13 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
 
         return ngx_http_guildlog_search_start(call, &args[PAGE_CURSOR],
                                               &args[call->nargs - 1], limit,
-                                              page_found, page_answer);
+                                              page_found, page_read);
     }
 
-    if (stmt == ngx_guildlog_stmt_logs_plain) {
-        ngx_str_set(&args[call->nargs], "t");
-        call->nargs++;
+    ngx_guildlog_assert(call->nargs == PIECES_PLACED);
 
-        ngx_str_set(&args[call->nargs], ngx_value(NGX_GUILDLOG_STMT_BYTES));
-        call->nargs++;
-    }
+    ngx_str_set(&args[PIECES_PLACED], "t");
+    call->nargs = PIECES_ARGS;
 
     return ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt],
                                       page_answer);
@@ -257,7 +258,10 @@ page_found(ngx_http_guildlog_call_t *call)
 
     call->nargs = FOUND_ARGS;
 
-    return page_again(call, ngx_guildlog_stmt_logs_found);
+    return ngx_http_guildlog_call_ask(
+                              call,
+                              &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_found],
+                              page_read);
 }
 
 
@@ -306,10 +310,16 @@ page_head(ngx_http_guildlog_search_t *search, ngx_pool_t *pool, ngx_str_t *head)
 static ngx_int_t
 page_read(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
-    ngx_str_t   more;
-    ngx_uint_t  status;
+    ngx_int_t    rc;
+    ngx_str_t    body, more, state;
+    ngx_uint_t   status;
+    page_json_t  page;
 
     status = ngx_http_guildlog_response_log_status(result);
+
+    if (call->page && status == NGX_HTTP_NOT_MODIFIED) {
+        return page_kept(call);
+    }
 
     if (status == NGX_HTTP_CONFLICT) {
         return ngx_http_guildlog_search_again(call);
@@ -327,232 +337,274 @@ page_read(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         }
     }
 
-    return page_answer(call, result);
+    if (!ngx_http_guildlog_response_has_log(call, result, &rc)) {
+        return rc;
+    }
+
+    if (page_build(call, result, &page, &body) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    state = ngx_guildlog_db_result_value(result, 0,
+                                         NGX_HTTP_GUILDLOG_LOG_REASON);
+
+    return page_send(call, &page, &state, &body);
+}
+
+
+/* the page is what it was */
+
+static ngx_int_t
+page_kept(ngx_http_guildlog_call_t *call)
+{
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                   "guildlog page: not changed");
+
+    ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
+                             NGX_GUILDLOG_COUNT_PAGES_KEPT, 1);
+
+    return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK,
+                                           &call->page->body);
+}
+
+
+/*
+ * The room is reserved for the longest page, so writing checks no bounds.
+ */
+
+static ngx_int_t
+page_build(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
+    page_json_t *page, ngx_str_t *body)
+{
+    int64_t     total;
+    ngx_str_t   head, doc, delivery[DELIVERY_LAST];
+    ngx_uint_t  row;
+
+    body->data = ngx_pnalloc(call->request->pool,
+                             PAGE_HEAD
+                             + ngx_http_guildlog_log_json_size(result));
+    if (body->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(page, sizeof(page_json_t));
+
+    head = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
+    page->last = ngx_cpymem(body->data, head.data, head.len);
+    page->last = ngx_cpymem(page->last, ",\"entries\":[",
+                            sizeof(",\"entries\":[") - 1);
+
+    for (row = 1; row < result->rows; row++) {
+        doc = ngx_guildlog_db_result_value(result, row,
+                                           NGX_HTTP_GUILDLOG_LOG_DOC);
+        log_json_row(result, row, delivery);
+        log_json_add(page, &doc, delivery);
+    }
+
+    total = ngx_guildlog_db_result_number(result, 0, NGX_HTTP_GUILDLOG_LOG_SEQ);
+
+    body->len = page_end(page, total,
+                         ngx_guildlog_db_result_number(result, result->rows - 1,
+                                                     NGX_HTTP_GUILDLOG_LOG_ID))
+                - body->data;
+
+    return NGX_OK;
 }
 
 
 static ngx_int_t
 page_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
-    ngx_int_t                     rc;
-    ngx_str_t                     body, state;
-    ngx_guildlog_places_t         ranges;
-    ngx_http_guildlog_log_json_t  entries;
+    ngx_int_t               rc;
+    ngx_str_t               body, state;
+    page_json_t             page;
+    ngx_guildlog_pieces_t  *pieces;
 
     if (call->page
         && ngx_http_guildlog_response_log_status(result)
            == NGX_HTTP_NOT_MODIFIED)
     {
-        ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
-                       "guildlog page: not changed");
-
-        ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
-                                 NGX_GUILDLOG_COUNT_PAGES_KEPT, 1);
-        return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK,
-                                               &call->page->body);
+        return page_kept(call);
     }
 
     if (!ngx_http_guildlog_response_has_log(call, result, &rc)) {
         return rc;
     }
 
-    if (page_lacks(result)) {
-        return page_again(call, ngx_guildlog_stmt_logs_bound);
-    }
-
-    if (page_ranges(call, result, &ranges) != NGX_OK) {
+    pieces = ngx_guildlog_pieces_create(call->request->pool);
+    if (pieces == NULL) {
         return NGX_ERROR;
     }
 
-    ngx_memzero(&entries, sizeof(ngx_http_guildlog_log_json_t));
-    entries.ranges = &ranges;
+    rc = page_pieces(call, result, pieces);
 
-    rc = page_build(call, result, &entries, &body);
+    if (rc == NGX_OK) {
+        rc = page_assemble(call, result, pieces, &page, &body);
+    }
 
-    /* the ranges lack the place of an entry: each entry tells its delivery */
+    if (rc == NGX_BUSY) {
 
-    if (rc == NGX_DECLINED) {
-        call->nargs = PLAIN_RANGES;
-        return page_again(call, ngx_guildlog_stmt_logs_whole);
+        /* the places lack that of an entry: each tells its delivery */
+
+        ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                       "guildlog page: asks once more");
+
+        ngx_str_null(&call->args[PIECES_KNOWN]);
+        ngx_str_set(&call->args[PIECES_PLACED], "f");
+
+        return ngx_http_guildlog_call_ask(
+                             call,
+                             &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_pieces],
+                             page_answer);
     }
 
     if (rc != NGX_OK) {
         return NGX_ERROR;
     }
 
-    if (!entries.undecided) {
-        state = ngx_guildlog_db_result_value(result, 0,
-                                             NGX_HTTP_GUILDLOG_LOG_REASON);
+    state = ngx_guildlog_db_result_value(result, 0,
+                                         NGX_GUILDLOG_PIECE_TYPES);
 
-        /* kept if it was asked for before */
-
-        if (call->page_key.data && state.len) {
-            ngx_log_debug1(NGX_LOG_DEBUG_HTTP, call->request->connection->log,
-                           0, "guildlog page cache: keeps %uz bytes", body.len);
-
-            page_cache_put(&call->page_key, &state, &body);
-        }
-    }
-
-    return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK, &body);
+    return page_send(call, &page, &state, &body);
 }
 
 
 static ngx_int_t
-page_again(ngx_http_guildlog_call_t *call, ngx_uint_t stmt)
+page_pieces(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
+    ngx_guildlog_pieces_t *pieces)
 {
-    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
-                   "guildlog page: asks once more");
+    ngx_int_t   rc;
+    ngx_str_t   columns[NGX_GUILDLOG_PIECE_COLUMNS];
+    ngx_uint_t  row, i;
 
-    return ngx_http_guildlog_call_ask(call, &ngx_guildlog_stmts[stmt],
-                                      call->search ? page_read : page_answer);
-}
+    rc = NGX_OK;
 
+    for (row = 1; row < result->rows && rc == NGX_OK; row++) {
 
-/* did the database leave out a document, because it is too long? */
-
-static ngx_uint_t
-page_lacks(ngx_guildlog_db_result_t *result)
-{
-    ngx_str_t   doc, status;
-    ngx_uint_t  row;
-
-    for (row = 1; row < result->rows; row++) {
-        doc = ngx_guildlog_db_result_value(result, row,
-                                           NGX_HTTP_GUILDLOG_LOG_DOC);
-        status = ngx_guildlog_db_result_value(result, row,
-                                              NGX_HTTP_GUILDLOG_LOG_STATUS);
-
-        if (doc.data == NULL && status.data) {
-            return 1;
+        for (i = 0; i < NGX_GUILDLOG_PIECE_COLUMNS; i++) {
+            columns[i] = ngx_guildlog_db_result_value(result, row, i);
         }
+
+        rc = ngx_guildlog_pieces_add(pieces,
+                                     ngx_guildlog_db_result_number(result, row,
+                                                       NGX_GUILDLOG_PIECE_N),
+                                     columns);
     }
 
-    return 0;
+    if (rc == NGX_DECLINED) {
+        ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
+                      "\"logs_pieces\" returned what is no piece of a page");
+    }
+
+    return rc;
 }
 
 
-/* takes the ranges, which are the rows behind the entries, off the result */
+/*
+ * NGX_BUSY: the delivery of an entry is not known.  The room is reserved for
+ * the longest page, so writing checks no bounds.
+ */
 
 static ngx_int_t
-page_ranges(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
-    ngx_guildlog_places_t *ranges)
+page_assemble(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
+    ngx_guildlog_pieces_t *pieces, page_json_t *page, ngx_str_t *body)
 {
-    int64_t                      status, message;
-    ngx_str_t                    doc;
-    ngx_uint_t                   row, rows;
-    ngx_guildlog_places_range_t  range;
+    int64_t                       total, limit, id;
+    ngx_int_t                     rc;
+    ngx_str_t                     window, *arg, said[SAID_LAST];
+    ngx_guildlog_places_t         places;
+    ngx_guildlog_pieces_entry_t   entry;
 
-    ngx_memzero(ranges, sizeof(ngx_guildlog_places_t));
+    arg = &call->args[PIECES_LIMIT];
+    limit = ngx_atoi(arg->data, arg->len);
+    total = ngx_guildlog_pieces_total(pieces);
 
-    rows = result->rows;
+    rc = ngx_guildlog_pieces_places(pieces, &places);
 
-    while (rows > 1) {
-        doc = ngx_guildlog_db_result_value(result, rows - 1,
-                                           NGX_HTTP_GUILDLOG_LOG_DOC);
-        if (doc.data) {
-            break;
-        }
-
-        rows--;
+    if (rc != NGX_OK) {
+        return rc;
     }
 
-    if (rows == result->rows) {
-        return NGX_OK;
-    }
-
-    ranges->elts = ngx_palloc(call->request->pool,
-                              (result->rows - rows)
-                              * NGX_GUILDLOG_PLACES_OF_LANE
-                              * sizeof(ngx_guildlog_places_range_t));
-    if (ranges->elts == NULL) {
+    body->data = ngx_pnalloc(call->request->pool,
+                             PAGE_HEAD + ngx_guildlog_db_result_size(result)
+                             + ngx_min(limit, total)
+                               * (LOG_JSON_ONE + places.longest));
+    if (body->data == NULL) {
         return NGX_ERROR;
     }
 
-    for (row = rows; row < result->rows; row++) {
-        range.lane = ngx_guildlog_db_result_number(result, row,
-                                                NGX_HTTP_GUILDLOG_LOG_LANE);
-        range.first = ngx_guildlog_db_result_number(result, row,
-                                                NGX_HTTP_GUILDLOG_LOG_ID);
-        range.last = ngx_guildlog_db_result_number(result, row,
-                                                NGX_HTTP_GUILDLOG_LOG_SEQ);
-        status = ngx_guildlog_db_result_number(result, row,
-                                               NGX_HTTP_GUILDLOG_LOG_DSTATUS);
+    ngx_memzero(page, sizeof(page_json_t));
 
-        if (status == NGX_ERROR) {
-            message = ngx_guildlog_db_result_number(result, row,
-                                               NGX_HTTP_GUILDLOG_LOG_MESSAGE);
-            ngx_guildlog_places_add_lane(ranges, range.lane, range.first,
-                                         range.last, message);
-            continue;
+    window = ngx_guildlog_db_result_value(result, 0, NGX_GUILDLOG_PIECE_DOC);
+    page->last = page_counts(body->data, pieces, &window);
+
+    id = 0;
+
+    while ((int64_t) page->n < limit) {
+
+        rc = ngx_guildlog_pieces_next(pieces, &entry);
+
+        if (rc == NGX_DONE) {
+            break;
         }
 
-        range.status = status;
-        range.reason = ngx_guildlog_db_result_value(result, row,
-                                               NGX_HTTP_GUILDLOG_LOG_REASON);
-        range.message = ngx_guildlog_db_result_value(result, row,
-                                               NGX_HTTP_GUILDLOG_LOG_MESSAGE);
+        if (rc == NGX_OK) {
+            log_json_said(&entry.said, said);
+            rc = log_json_place(said, &places);
+        }
 
-        ngx_guildlog_places_add(ranges, &range);
+        if (rc != NGX_OK) {
+            return rc;
+        }
+
+        log_json_add(page, &entry.doc, said);
+        id = entry.id;
     }
 
-    ngx_guildlog_places_sort(ranges);
-
-    result->rows = rows;
+    body->len = page_end(page, total, id) - body->data;
 
     return NGX_OK;
 }
 
 
-/*
- * The room is reserved for the longest page, so writing checks no bounds.
- * NGX_DECLINED: the delivery of an entry is not known.
- */
-
-static ngx_int_t
-page_build(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
-    ngx_http_guildlog_log_json_t *entries, ngx_str_t *body)
+static u_char *
+page_counts(u_char *p, const ngx_guildlog_pieces_t *pieces,
+    const ngx_str_t *window)
 {
-    u_char     *p;
-    int64_t     id, total;
-    ngx_int_t   rc;
-    ngx_str_t   head;
-    ngx_uint_t  row;
+    int64_t      counts[NGX_GUILDLOG_CATEGORIES];
+    ngx_uint_t   i;
+    const char  *comma;
 
-    p = ngx_pnalloc(call->request->pool,
-                    PAGE_HEAD
-                    + ngx_http_guildlog_log_json_size(result, entries->ranges));
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
+    p = ngx_sprintf(p, "{\"total\":%L,%V,\"categoryCounts\":{",
+                    ngx_guildlog_pieces_total(pieces), window);
 
-    body->data = p;
+    ngx_guildlog_pieces_categories(pieces, counts);
+    comma = "";
 
-    head = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
-    p = ngx_cpymem(p, head.data, head.len);
-    p = ngx_cpymem(p, ",\"entries\":[", sizeof(",\"entries\":[") - 1);
-
-    entries->last = p;
-
-    for (row = 1; row < result->rows; row++) {
-        rc = log_json_add(entries, result, row);
-
-        if (rc != NGX_OK) {
-            return rc;
+    for (i = 0; i < NGX_GUILDLOG_CATEGORIES; i++) {
+        if (counts[i]) {
+            p = ngx_sprintf(p, "%s\"%s\":%L", comma,
+                            ngx_guildlog_type_categories[i], counts[i]);
+            comma = ",";
         }
     }
 
-    p = entries->last;
-    p = ngx_cpymem(p, "],\"cursor\":", sizeof("],\"cursor\":") - 1);
+    return ngx_cpymem(p, "},\"entries\":[", sizeof("},\"entries\":[") - 1);
+}
 
-    total = ngx_guildlog_db_result_number(result, 0, NGX_HTTP_GUILDLOG_LOG_SEQ);
 
-    if ((int64_t) entries->n < total && entries->n) {
-        id = ngx_guildlog_db_result_number(result, result->rows - 1,
-                                           NGX_HTTP_GUILDLOG_LOG_ID);
+/* last: the id of the last entry, behind which more follow */
 
+static u_char *
+page_end(page_json_t *page, int64_t total, int64_t last)
+{
+    u_char  *p;
+
+    p = ngx_cpymem(page->last, "],\"cursor\":", sizeof("],\"cursor\":") - 1);
+
+    if ((int64_t) page->n < total && page->n) {
         *p++ = '"';
-        p = ngx_guildlog_cursor_encode(p, id);
+        p = ngx_guildlog_cursor_encode(p, last);
         *p++ = '"';
 
     } else {
@@ -561,9 +613,24 @@ page_build(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
 
     *p++ = '}';
 
-    body->len = p - body->data;
+    return p;
+}
 
-    return NGX_OK;
+
+/* a page is kept if it was asked for before */
+
+static ngx_int_t
+page_send(ngx_http_guildlog_call_t *call, const page_json_t *page,
+    const ngx_str_t *state, ngx_str_t *body)
+{
+    if (!page->undecided && call->page_key.data && state->len) {
+        ngx_log_debug1(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                       "guildlog page cache: keeps %uz bytes", body->len);
+
+        page_cache_put(&call->page_key, state, body);
+    }
+
+    return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK, body);
 }
 
 
@@ -734,7 +801,7 @@ ngx_http_guildlog_entry_answer(ngx_http_guildlog_call_t *call,
     }
 
     body.data = ngx_pnalloc(call->request->pool,
-                            ngx_http_guildlog_log_json_size(result, NULL));
+                            ngx_http_guildlog_log_json_size(result));
     if (body.data == NULL) {
         return NGX_ERROR;
     }
@@ -747,43 +814,14 @@ ngx_http_guildlog_entry_answer(ngx_http_guildlog_call_t *call,
 
 
 /*
- * Writes the entries of a result: the document as it is stored, and what became
- * of its delivery.
+ * Writes entries: the document as it is stored, and what became of its
+ * delivery.
  */
 
 size_t
-ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result,
-    const ngx_guildlog_places_t *ranges)
+ngx_http_guildlog_log_json_size(ngx_guildlog_db_result_t *result)
 {
-    size_t      size;
-    ngx_uint_t  row, n;
-
-    size = ngx_guildlog_db_result_size(result);
-
-    if (ranges == NULL) {
-        return size + result->rows * LOG_JSON_ONE;
-    }
-
-    n = result->rows;
-
-    for (row = 1; row < result->rows; row++) {
-        n += log_json_count(result, row);
-    }
-
-    return size + n * (LOG_JSON_ONE + ranges->longest);
-}
-
-
-/* how many entries that row has; 0: it is a single one, in columns */
-
-static ngx_uint_t
-log_json_count(ngx_guildlog_db_result_t *result, ngx_uint_t row)
-{
-    int64_t  n;
-
-    n = ngx_guildlog_db_result_number(result, row, NGX_HTTP_GUILDLOG_LOG_SEQ);
-
-    return n == NGX_ERROR ? 0 : n;
+    return ngx_guildlog_db_result_size(result) + result->rows * LOG_JSON_ONE;
 }
 
 
@@ -793,7 +831,7 @@ ngx_http_guildlog_log_json_entry(u_char *p, ngx_guildlog_db_result_t *result,
 {
     ngx_str_t  doc, delivery[DELIVERY_LAST];
 
-    log_json_delivery(result, row, delivery);
+    log_json_row(result, row, delivery);
 
     doc = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
 
@@ -803,77 +841,8 @@ ngx_http_guildlog_log_json_entry(u_char *p, ngx_guildlog_db_result_t *result,
 }
 
 
-/*
- * Appends the entries of a row.  NGX_DECLINED: the ranges lack the place of an
- * entry, so its delivery is not known.
- */
-
-static ngx_int_t
-log_json_add(ngx_http_guildlog_log_json_t *entries,
-    ngx_guildlog_db_result_t *result, ngx_uint_t row)
-{
-    u_char      *p, *last;
-    ngx_int_t    rc;
-    ngx_str_t    text, doc, line, same, delivery[DELIVERY_LAST],
-                 joined[JOINED_LAST];
-    ngx_uint_t   n;
-
-    text = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
-
-    log_json_delivery(result, row, delivery);
-
-    if (delivery[DELIVERY_STATUS].data) {
-        log_json_doc(entries, &text);
-        log_json_write(entries, delivery);
-        return NGX_OK;
-    }
-
-    p = text.data;
-    last = text.data + text.len;
-    line.len = 0;
-
-    for (n = log_json_count(result, row); n; n--) {
-        doc.data = p;
-
-        p = memchr(p, '\t', last - p);
-        if (p == NULL) {
-            return NGX_ERROR;
-        }
-
-        doc.len = p++ - doc.data;
-        log_json_doc(entries, &doc);
-
-        /* most often the delivery is the same as before */
-
-        if (line.len && line.len <= (size_t) (last - p)
-            && ngx_memcmp(p, line.data, line.len) == 0)
-        {
-            entries->last = ngx_cpymem(entries->last, same.data, same.len);
-            p += line.len;
-            continue;
-        }
-
-        line.data = p;
-        p = log_json_line(p, last, joined);
-        line.len = p - line.data;
-
-        rc = log_json_place(joined, entries->ranges);
-
-        if (rc != NGX_OK) {
-            return rc;
-        }
-
-        same.data = entries->last;
-        log_json_write(entries, joined);
-        same.len = entries->last - same.data;
-    }
-
-    return p == last ? NGX_OK : NGX_ERROR;
-}
-
-
 static void
-log_json_delivery(ngx_guildlog_db_result_t *result, ngx_uint_t row,
+log_json_row(ngx_guildlog_db_result_t *result, ngx_uint_t row,
     ngx_str_t *delivery)
 {
     ngx_uint_t  i;
@@ -885,16 +854,20 @@ log_json_delivery(ngx_guildlog_db_result_t *result, ngx_uint_t row,
 }
 
 
-/* parses the words of a line; returns where the next line begins */
+/* parses the words of what is said of a delivery */
 
-static u_char *
-log_json_line(u_char *p, u_char *last, ngx_str_t *joined)
+static void
+log_json_said(const ngx_str_t *text, ngx_str_t *said)
 {
+    u_char     *p, *last;
     ngx_str_t  *word;
 
-    ngx_memzero(joined, JOINED_LAST * sizeof(ngx_str_t));
+    ngx_memzero(said, SAID_LAST * sizeof(ngx_str_t));
 
-    while (p < last && *p != '\n') {
+    p = text->data;
+    last = p + text->len;
+
+    while (p < last) {
 
         if (*p <= ' ') {
             p++;
@@ -904,27 +877,27 @@ log_json_line(u_char *p, u_char *last, ngx_str_t *joined)
         switch (*p++) {
 
         case 'r':
-            word = &joined[DELIVERY_REASON];
+            word = &said[DELIVERY_REASON];
             break;
 
         case 'c':
-            word = &joined[DELIVERY_CHANNEL];
+            word = &said[DELIVERY_CHANNEL];
             break;
 
         case 'm':
-            word = &joined[DELIVERY_MESSAGE];
+            word = &said[DELIVERY_MESSAGE];
             break;
 
         case 'l':
-            word = &joined[JOINED_LANE];
+            word = &said[SAID_LANE];
             break;
 
         case 's':
-            word = &joined[JOINED_SEQ];
+            word = &said[SAID_SEQ];
             break;
 
         default:
-            word = &joined[DELIVERY_STATUS];
+            word = &said[DELIVERY_STATUS];
             p--;
         }
 
@@ -936,42 +909,40 @@ log_json_line(u_char *p, u_char *last, ngx_str_t *joined)
 
         word->len = p - word->data;
     }
-
-    return p < last ? p + 1 : p;
 }
 
 
-/* finds the delivery of an entry: in its line, or by its place in a lane */
+/* finds the delivery: it is said, or that of its place; NGX_BUSY: it is not */
 
 static ngx_int_t
-log_json_place(ngx_str_t *joined, const ngx_guildlog_places_t *ranges)
+log_json_place(ngx_str_t *said, const ngx_guildlog_places_t *places)
 {
     ngx_int_t                           status;
     ngx_str_t                          *lane, *seq, *word;
     const ngx_guildlog_places_range_t  *range;
 
-    lane = &joined[JOINED_LANE];
-    seq = &joined[JOINED_SEQ];
-    word = &joined[DELIVERY_STATUS];
+    lane = &said[SAID_LANE];
+    seq = &said[SAID_SEQ];
+    word = &said[DELIVERY_STATUS];
 
     if (word->data) {
         status = ngx_atoi(word->data, word->len);
 
     } else if (lane->data == NULL) {
         status = 0;
-        ngx_str_set(&joined[DELIVERY_REASON], "queued");
+        ngx_str_set(&said[DELIVERY_REASON], "queued");
 
     } else {
-        range = ngx_guildlog_places_find(ranges,
+        range = ngx_guildlog_places_find(places,
                                          ngx_atoi(lane->data, lane->len),
                                          ngx_atoi(seq->data, seq->len));
         if (range == NULL) {
-            return NGX_DECLINED;
+            return NGX_BUSY;
         }
 
         status = range->status;
-        joined[DELIVERY_REASON] = range->reason;
-        joined[DELIVERY_MESSAGE] = range->message;
+        said[DELIVERY_REASON] = range->reason;
+        said[DELIVERY_MESSAGE] = range->message;
     }
 
     if ((size_t) status >= sizeof(log_json_words)
@@ -987,13 +958,19 @@ log_json_place(ngx_str_t *joined, const ngx_guildlog_places_t *ranges)
 
 
 static void
-log_json_doc(ngx_http_guildlog_log_json_t *entries, const ngx_str_t *doc)
+log_json_add(page_json_t *page, const ngx_str_t *doc,
+    const ngx_str_t *delivery)
 {
-    if (entries->n++) {
-        *entries->last++ = ',';
+    if (page->n++) {
+        *page->last++ = ',';
     }
 
-    entries->last = log_json_copy(entries->last, doc);
+    if (!log_json_decided(delivery)) {
+        page->undecided = 1;
+    }
+
+    page->last = log_json_copy(page->last, doc);
+    page->last = log_json_end(page->last, delivery);
 }
 
 
@@ -1021,18 +998,6 @@ log_json_copy(u_char *p, const ngx_str_t *doc)
     }
 
     return ngx_cpymem(p, none.data, none.len);
-}
-
-
-static void
-log_json_write(ngx_http_guildlog_log_json_t *entries,
-    const ngx_str_t *delivery)
-{
-    if (!log_json_decided(delivery)) {
-        entries->undecided = 1;
-    }
-
-    entries->last = log_json_end(entries->last, delivery);
 }
 
 

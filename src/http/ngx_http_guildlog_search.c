@@ -323,7 +323,7 @@ static ngx_int_t
 search_opened(ngx_http_guildlog_search_t *search)
 {
     size_t                            i;
-    json_t                           *json, *value, *gone;
+    json_t                           *json, *value;
     ngx_str_t                         text, error;
     ngx_guildlog_find_t              *result;
     ngx_http_guildlog_search_head_t  *head;
@@ -367,16 +367,6 @@ search_opened(ngx_http_guildlog_search_t *search)
         result->strings_get = strings_get;
         result->strings_put = strings_put;
         result->strings_data = search;
-    }
-
-    gone = json_object_get(json, "gone");
-
-    json_array_foreach(gone, i, value) {
-        if (ngx_guildlog_find_gone(result, json_integer_value(value))
-            != NGX_OK)
-        {
-            return NGX_ERROR;
-        }
     }
 
     ngx_log_debug4(NGX_LOG_DEBUG_HTTP, search->call->request->connection->log,

@@ -653,7 +653,7 @@ stream_news_read(ngx_guildlog_db_result_t *result, int64_t until)
     ngx_http_guildlog_news_t   *news;
     ngx_http_guildlog_event_t  *event;
 
-    size = ngx_http_guildlog_log_json_size(result, NULL)
+    size = ngx_http_guildlog_log_json_size(result)
            + result->rows * (sizeof("id: \ndata: \n\n") + NGX_INT64_LEN);
 
     pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, ngx_cycle->log);

@@ -89,26 +89,19 @@ keeper_step(ngx_event_t *ev)
 {
     ngx_guildlog_keeper_t *keeper = ev->data;
 
-    u_char      buf[3][NGX_INT_T_LEN];
-    ngx_str_t   args[3];
-    ngx_uint_t  i, n[3];
+    u_char     buf[NGX_INT_T_LEN];
+    ngx_str_t  budget;
 
     if (ngx_exiting) {
         return;
     }
 
-    n[0] = keeper->conf->budget;
-    n[1] = keeper->conf->from_hour;
-    n[2] = keeper->conf->to_hour;
-
-    for (i = 0; i < 3; i++) {
-        args[i].data = buf[i];
-        args[i].len = ngx_sprintf(buf[i], "%ui", n[i]) - buf[i];
-    }
+    budget.data = buf;
+    budget.len = ngx_sprintf(buf, "%ui", keeper->conf->budget) - buf;
 
     keeper->query = ngx_guildlog_db_pool_submit(keeper->pool,
                          &ngx_guildlog_stmts[ngx_guildlog_stmt_keeper_step],
-                         args, keeper_done, keeper);
+                         &budget, keeper_done, keeper);
 
     if (keeper->query == NULL) {
         ngx_add_timer(&keeper->timer, KEEPER_RETRY);

@@ -1,6 +1,6 @@
 
 /*
- * The store's housekeeping: partitions, checkpoints, expiry.  The schema knows
+ * The store's housekeeping: partitions, blocks, expiry.  The schema knows
  * what a step does; this file, when.
  */
 
@@ -19,8 +19,6 @@ typedef struct ngx_guildlog_keeper_s  ngx_guildlog_keeper_t;
 typedef struct {
     ngx_flag_t                     on;
     ngx_uint_t                     budget;     /* entries a step looks at */
-    ngx_uint_t                     from_hour;  /* of the night, UTC */
-    ngx_uint_t                     to_hour;    /* the first one after it */
     ngx_msec_t                     interval;   /* if nothing is to do */
 } ngx_guildlog_keeper_conf_t;
 

@@ -18,7 +18,7 @@ typedef struct {
     int64_t                        lane;
     int64_t                        first;
     int64_t                        last;
-    ngx_uint_t                     status;     /* as in log_entry */
+    ngx_uint_t                     status;     /* as in log_arrival */
     ngx_str_t                      reason;     /* no data: none */
     ngx_str_t                      message;    /* likewise */
 } ngx_guildlog_places_range_t;

@@ -47,7 +47,7 @@ typedef struct {
 
 
 typedef struct {
-    /* as log_entry.doc: without the delivery and the closing brace */
+    /* as log_arrival.doc: without the delivery and the closing brace */
     ngx_str_t                      doc;
     ngx_guildlog_message_conf_t    conf;
 } ngx_guildlog_message_entry_t;

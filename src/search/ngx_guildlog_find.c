@@ -25,7 +25,6 @@ struct ngx_guildlog_find_stage_s {
 
 
 static ngx_int_t find_terms_of(ngx_guildlog_find_t *find);
-static int ngx_libc_cdecl find_by_id(const void *one, const void *two);
 static int ngx_libc_cdecl find_by_day(const void *one, const void *two);
 static ngx_int_t find_read(ngx_guildlog_find_t *find);
 static ngx_int_t find_stages(ngx_guildlog_find_t *find);
@@ -83,7 +82,6 @@ ngx_guildlog_find_create(ngx_pool_t *pool, const ngx_guildlog_match_t *match,
     state->spare = ngx_palloc(pool, NGX_GUILDLOG_SEGMENT_ENTRIES / 8);
 
     if (find->ids == NULL || state->spare == NULL
-        || ngx_array_init(&state->gone, pool, 4, sizeof(int64_t)) != NGX_OK
         || ngx_array_init(&state->segments, pool, 16,
                           sizeof(ngx_guildlog_find_segment_t)) != NGX_OK
         || ngx_array_init(&state->parts, pool, 16,
@@ -167,22 +165,6 @@ find_terms_of(ngx_guildlog_find_t *find)
         term->hash = ngx_guildlog_segment_hash(term->text.data,
                                                term->text.len);
     }
-
-    return NGX_OK;
-}
-
-
-ngx_int_t
-ngx_guildlog_find_gone(ngx_guildlog_find_t *find, int64_t id)
-{
-    int64_t  *gone;
-
-    gone = ngx_array_push(&find->state->gone);
-    if (gone == NULL) {
-        return NGX_ERROR;
-    }
-
-    *gone = id;
 
     return NGX_OK;
 }
@@ -318,8 +300,6 @@ ngx_guildlog_find_wants(ngx_guildlog_find_t *find, ngx_array_t *slices)
     slices->nelts = 0;
 
     if (state->stage == NULL) {
-        ngx_qsort(state->gone.elts, state->gone.nelts, sizeof(int64_t),
-                  find_by_id);
         ngx_qsort(state->segments.elts, state->segments.nelts,
                   sizeof(ngx_guildlog_find_segment_t), find_by_day);
 
@@ -341,16 +321,6 @@ ngx_guildlog_find_wants(ngx_guildlog_find_t *find, ngx_array_t *slices)
     }
 
     return ngx_guildlog_find_ids_sort(find);
-}
-
-
-static int ngx_libc_cdecl
-find_by_id(const void *one, const void *two)
-{
-    const int64_t  *first = one;
-    const int64_t  *second = two;
-
-    return (*first > *second) - (*first < *second);
 }
 
 

@@ -5,7 +5,7 @@
  * which slices of bodies it wants, and who calls it brings them.
  *
  *     create
- *     gone(), segment(), doc()     each as often as needed, in any order
+ *     segment(), doc()     each as often as needed, in any order
  *     wants()
  *       NGX_AGAIN:  bring all slices, slice() each, in any order; wants() again
  *       NGX_BUSY:   wants() again, in another pass of the event loop
@@ -85,16 +85,13 @@ ngx_guildlog_find_t *ngx_guildlog_find_create(ngx_pool_t *pool,
     const ngx_guildlog_match_t *match, int64_t low, int64_t high, int64_t top,
     ngx_uint_t limit);
 
-/* an entry that is in a segment, but is no more; NGX_ERROR: no memory */
-ngx_int_t ngx_guildlog_find_gone(ngx_guildlog_find_t *find, int64_t id);
-
 /* copies what it needs; NGX_ERROR: bad, or no memory */
 ngx_int_t ngx_guildlog_find_segment(ngx_guildlog_find_t *find, int64_t key,
     int32_t day, ngx_uint_t n, const ngx_str_t *kinds, const ngx_str_t *dir);
 
 /*
- * A document of an entry that is in no segment, and is not gone.  NGX_DECLINED:
- * it is no document, and is left out.  NGX_ERROR: no memory.
+ * A document of an entry that is in no segment.  NGX_DECLINED: it is no
+ * document, and is left out.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_guildlog_find_doc(ngx_guildlog_find_t *find, int64_t id,
     const ngx_str_t *doc);

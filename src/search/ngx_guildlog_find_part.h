@@ -100,7 +100,6 @@ struct ngx_guildlog_find_state_s {
     int64_t                        top;
     ngx_uint_t                     limit;
 
-    ngx_array_t                    gone;       /* int64_t */
     ngx_array_t                    segments;
     ngx_guildlog_find_term_t      *terms;
     ngx_uint_t                     nterms;

@@ -30,8 +30,6 @@ static ngx_uint_t find_ids_found(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment);
 static ngx_uint_t find_ids_cut(const ngx_guildlog_find_state_t *state,
     const ngx_guildlog_find_segment_t *segment);
-static int64_t *find_ids_gone(const ngx_guildlog_find_state_t *state,
-    int64_t id);
 static void find_ids_count(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment, ngx_uint_t type, ngx_uint_t from,
     ngx_uint_t to, ngx_uint_t below);
@@ -40,8 +38,6 @@ static ngx_int_t find_ids_whole(ngx_guildlog_find_t *find,
 static ngx_uint_t find_ids_place(const ngx_guildlog_find_part_t *part,
     ngx_uint_t from, ngx_uint_t to, int64_t id);
 static int64_t find_ids_at(const ngx_guildlog_find_part_t *part, ngx_uint_t i);
-static void find_ids_clear(ngx_guildlog_find_t *find,
-    ngx_guildlog_find_part_t *part, ngx_uint_t from, ngx_uint_t to);
 static ngx_int_t find_ids_slice(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment, ngx_uint_t from, ngx_uint_t to);
 static ngx_int_t find_ids_read(ngx_guildlog_find_t *find,
@@ -408,8 +404,8 @@ find_strings_entries(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
 
 /*
  * Counts and ids of what was found.  Ids are read of whole segments only where
- * an end of the window or the cursor lies inside of their day, or an entry of
- * the day is gone; else of the newest entries.
+ * an end of the window or the cursor lies inside of their day; else of the
+ * newest entries.
  */
 
 ngx_int_t
@@ -506,51 +502,15 @@ static ngx_uint_t
 find_ids_cut(const ngx_guildlog_find_state_t *state,
     const ngx_guildlog_find_segment_t *segment)
 {
-    int64_t  *gone;
-    int32_t   day;
+    int32_t  day;
 
     day = segment->day;
 
-    if ((day == ngx_guildlog_segment_day(state->low)
-         && segment->first < state->low)
-        || day == ngx_guildlog_segment_day(state->high)
-        || (day == ngx_guildlog_segment_day(state->top)
-            && segment->first < state->top))
-    {
-        return 1;
-    }
-
-    gone = find_ids_gone(state, segment->first);
-
-    return gone < (int64_t *) state->gone.elts + state->gone.nelts
-           && ngx_guildlog_segment_day(*gone) == day;
-}
-
-
-/* the first of those gone that is that id or above it */
-
-static int64_t *
-find_ids_gone(const ngx_guildlog_find_state_t *state, int64_t id)
-{
-    int64_t     *gone;
-    ngx_uint_t   low, high, i;
-
-    gone = state->gone.elts;
-    low = 0;
-    high = state->gone.nelts;
-
-    while (low < high) {
-        i = (low + high) / 2;
-
-        if (gone[i] < id) {
-            low = i + 1;
-
-        } else {
-            high = i;
-        }
-    }
-
-    return gone + low;
+    return (day == ngx_guildlog_segment_day(state->low)
+            && segment->first < state->low)
+           || day == ngx_guildlog_segment_day(state->high)
+           || (day == ngx_guildlog_segment_day(state->top)
+               && segment->first < state->top);
 }
 
 
@@ -593,7 +553,6 @@ find_ids_whole(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
         high = find_ids_place(part, low, kind->to, state->high);
         top = find_ids_place(part, low, high, state->top);
 
-        find_ids_clear(find, part, low, high);
         find_ids_count(find, segment, kind->type, low, high, top);
 
         if (find_ids_take(find, part, kind->type, low, top) != NGX_OK) {
@@ -642,38 +601,6 @@ find_ids_at(const ngx_guildlog_find_part_t *part, ngx_uint_t i)
                      part->bytes + (i - part->nth) * NGX_GUILDLOG_SEGMENT_ID);
 
     return (int64_t) (part->segment->first + above);
-}
-
-
-/* takes those out that are gone: both are in order */
-
-static void
-find_ids_clear(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part,
-    ngx_uint_t from, ngx_uint_t to)
-{
-    int64_t                    *gone, *last, id;
-    ngx_guildlog_find_state_t  *state;
-
-    state = find->state;
-    last = (int64_t *) state->gone.elts + state->gone.nelts;
-
-    while (from < to) {
-        id = find_ids_at(part, from);
-        gone = find_ids_gone(state, id);
-        state->left -= 2 * FIND_IDS_WORK;
-
-        if (gone == last) {
-            break;
-        }
-
-        if (*gone == id) {
-            ngx_guildlog_segment_clear(part->segment->found, from, from + 1);
-            from++;
-
-        } else {
-            from = find_ids_place(part, from, to, *gone);
-        }
-    }
 }
 
 

@@ -100,7 +100,7 @@ is "@answers", '202 202 202 202', 'four clients give the same access';
     $nginx->delete("$path/$ada", %as)->status;
 }, $nginx => 'access');
 is "@answers", '202 404 404 404', 'four clients take it away';
-is $nginx->sql('select count(*) from log_entry where type = 99'
+is $nginx->sql('select count(*) from entries where type = 99'
     . ' and target_id = ?', $ada), 5, 'each change is logged once';
 
 # the tokens that the user made
@@ -124,7 +124,7 @@ is $nginx->sql('select count(*) from log_entry where type = 99'
         '... they work no more';
     is $nginx->get("/servers/$server", token => $made{$bob})->status, 200,
         '... those of others do';
-    is $nginx->sql('select count(*) from log_entry where type = 71'), 1,
+    is $nginx->sql('select count(*) from entries where type = 71'), 1,
         '... which is logged';
 }
 

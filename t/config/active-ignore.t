@@ -33,7 +33,7 @@ sub stored {
 
 sub told {
     return map { json->decode("$_->[0]}") } $nginx->sql(
-        'select doc from log_entry where guild_id = ? and type = 69'
+        'select doc from entries where guild_id = ? and type = 69'
         . ' order by id', $server);
 }
 
@@ -115,7 +115,7 @@ is ask('admin', 'targets', { id => '1', type => 0, logType => $_ })->status,
 
 # the log
 
-$nginx->sql('delete from log_entry where guild_id = ?', $server);
+$nginx->no_entries($server);
 $nginx->sql('update token set ignore_logged_at = null');
 ask('basic', 'targets', { id => "$_", type => 0, logType => 25, count => 3 })
     for 1 .. 3;

@@ -130,10 +130,10 @@ is "@answers", '202 202 202 202 202 202', 'six clients change one field each';
 is_deeply [@{ row() }{ @fields[1 .. 6] }],
     [map { '30000000000000070' . $_ } 1 .. 6], 'each change is stored';
 
-my $before = $nginx->sql('select count(*) from log_entry where type = 68');
+my $before = $nginx->sql('select count(*) from entries where type = 68');
 at_once(4, sub { patch({ main_channel => '300000000000000800' })->status },
     $nginx => 'logging_channels');
-is $nginx->sql('select count(*) from log_entry where type = 68') - $before, 1,
+is $nginx->sql('select count(*) from entries where type = 68') - $before, 1,
     'four clients make the same change: it is logged once';
 
 done_testing;

@@ -133,11 +133,11 @@ my @answers = sort { $a <=> $b }
 is "@answers", '202 402 402 402 402', 'of five clients one gets the last place';
 is @{ values_of(1) }, 1000, 'the list has 1,000 values again';
 
-my $told = $nginx->sql('select count(*) from log_entry where type = 69');
+my $told = $nginx->sql('select count(*) from entries where type = 69');
 @answers = at_once(5, sub { add(6, 'the same')->status },
     $nginx => 'ignore_entry');
 is "@answers", '202 202 202 202 202', 'five clients add the same value';
-is $nginx->sql('select count(*) from log_entry where type = 69') - $told, 1,
+is $nginx->sql('select count(*) from entries where type = 69') - $told, 1,
     'the change is logged once';
 
 done_testing;

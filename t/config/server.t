@@ -166,7 +166,7 @@ for my $bot ('main', 'pro') {
 
     is stored($it, $_), '1 1 1 1 1 1 1 1', "bot $_ has something in each part"
         for 0, 1;
-    my $entries = $nginx->sql('select count(*) from log_entry'
+    my $entries = $nginx->sql('select count(*) from entries'
         . ' where guild_id = ?', $it);
 
     my $entry = one_change($nginx, $it, 78, "resetting $bot", sub {
@@ -179,7 +179,7 @@ for my $bot ('main', 'pro') {
         'each part of this bot is deleted';
     is stored($it, $stays), '1 1 1 1 1 1 1 1',
         'no part of the other bot is deleted';
-    is $nginx->sql('select count(*) from log_entry where guild_id = ?', $it),
+    is $nginx->sql('select count(*) from entries where guild_id = ?', $it),
         $entries + 1, 'the log entries stay, and there is one more';
 
     my %status = map { $_ => $nginx->get("/servers/$it",

@@ -84,7 +84,7 @@ reads("$at/config", $whole, $_) for @cuts, statement('config_get');
 
 my $page = $nginx->get("$at/logs", %as)->text;
 cmp_ok length $page, '>', 200_000, 'a long answer';
-reads("$at/logs", $page, $_) for map { ["at $_ bytes", match => 'logs_plain',
+reads("$at/logs", $page, $_) for map { ["at $_ bytes", match => 'logs_pieces',
     at => 'answered', bytes => $_] } 1000, 20_000, 100_000, 200_000;
 
 

@@ -82,7 +82,7 @@ $platform->config(no_history => \@deaf);
 $platform->faults(map { @{ $_->{faults} } } values %case);
 $_->{id} = (record($_->{guild}, 1))[0] for values %case;
 $case{first} = { guild => $first[0], token => $first[1], to => $first[2],
-    id => scalar $g->sql('select id from log_entry where guild_id = ? and seq = 1',
+    id => scalar $g->sql('select id from entries where guild_id = ? and seq = 1',
         $first[0]) };
 
 sub is_now {

@@ -45,18 +45,23 @@ $g->sql('insert into lane_head (guild_id, lane) select guild_id, lane from lane
 sub entries {
     my ($n, $length) = @_;
 
-    $g->sql('delete from log_entry where guild_id <> ?', $guild);
-    $g->sql('insert into log_entry (guild_id, id, arrival, lane, seq,
-            dchannel_id, bot, type, doc)
-        select l.guild_id, next_id(ms(clock_timestamp())), n, l.lane, n,
-               l.channel_id, 0, e.type, regexp_replace(e.doc,
+    $g->sql("delete from $_ where guild_id <> ?", $guild)
+        for qw(log_arrival log_head);
+    $g->sql('insert into log_head (guild_id, bot, arrival)
+        select guild_id, 0, ? from server where guild_id <> ?', $n, $guild);
+    $g->sql('insert into log_arrival (guild_id, id, arrival, recorded_at, lane,
+            seq, dchannel_id, bot, type, event_id, doc)
+        select l.guild_id, next_id(ms(clock_timestamp())), n,
+               clock_timestamp(), l.lane, n, l.channel_id, 0, e.type, n,
+               regexp_replace(e.doc,
                    \'"content":"[^"]*"\', \'"content":"\' || repeat(\'w\', ?)
                    || \'"\')
           from lane l
          cross join generate_series(1, ?) n
-         cross join (select * from log_entry where guild_id = ? and type = 7
+         cross join (select * from entries where guild_id = ? and type = 7
                       limit 1) e
          where l.guild_id <> ?', $length, $n, $guild, $guild);
+    $g->sql('update log_head set last_at = now() where guild_id <> ?', $guild);
     $g->sql('update lane_tail set tail = ? where guild_id <> ?', $n, $guild);
 }
 

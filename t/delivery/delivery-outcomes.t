@@ -107,10 +107,10 @@ subtest 'an entry that waits for more than a day' => sub {
     is_now($it, $id, 'not_delivered retrying', 'it is refused for now');
 
     my $yesterday = $g->sql('select ?::bigint - (90000000::bigint << 22)', $id);
-    $g->sql('update log_entry set id = ?, doc = replace(doc, ?, ?)
+    $g->sql('update log_arrival set id = ?, doc = replace(doc, ?, ?)
         where guild_id = ? and id = ?', $yesterday, $id, $yesterday,
         $it->{guild}, $id);
-    $g->sql('delete from log_event where guild_id = ?', $it->{guild});
+    $g->days_pass(2, 'guild_id = ? and id = ?', $it->{guild}, $yesterday);
     wake($it->{guild});
     is_now($it, $yesterday, 'not_delivered expired', 'after a day it expires');
     is times_applied($it->{to}, $yesterday), 0, 'it was never applied';

@@ -43,7 +43,7 @@ my $late = $channel + 1 . '';
 $platform->faults({ call => 'execute', channel => $late,
     action => 'after-read' });
 my ($guild, $token) = server();
-becomes($guild, $token, scalar $g->sql('select id from log_entry
+becomes($guild, $token, scalar $g->sql('select id from entries
     where guild_id = ? and seq = 1', $guild), 'delivered',
     'a first message that is applied after the first read', 120);
 is scalar(posts($late)), 1, '... and was not sent again';

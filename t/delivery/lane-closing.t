@@ -45,7 +45,7 @@ $opener->commit;
 $answer = $recorder->response('POST');
 is $answer->status, 200, 'both are recorded';
 my @places = $g->sql(q{select l.channel_id, l.state, e.seq
-    from log_entry e
+    from entries e
     left join lane l on l.guild_id = e.guild_id and l.lane = e.lane
    where e.guild_id = ? and e.id = any (?) order by e.id}, $guild,
     $answer->json->{ids});

@@ -65,8 +65,8 @@ sub record {
 # that delivers has the answer to every commit
 sub settle {
     wait_for { $g->sql('select bool_and(t.tail = h.head) and not exists (
-            select from held_entry e
-             where e.guild_id = $1 and not e.released)
+            select from log_arrival a
+             where a.guild_id = $1 and a.held_to is not null)
         from lane_head h join lane_tail t using (guild_id, lane)
         where h.guild_id = $1', $guild) } 60;
     wait_for {

@@ -103,12 +103,17 @@ refused qr/directive is not allowed here/, $key, "$here;";
 
 accepted 'a keeper', "$here; guildlog_keeper $_; $key", $api
     for 'off', 'on', 'on budget=256 interval=1ms',
-        'on interval=1h budget=1000000', 'on hours=0-24', 'on hours=22-3';
+        'on interval=1h budget=1000000';
 refused qr/invalid parameter "$_"/, "$here; guildlog_keeper on $_; $key", $api
     for 'budget=255', 'budget=1000001', 'budget=x', 'budget=', 'interval=0',
         'interval=61m', 'interval=-1s', 'nonsense=1', 'budget', 'off',
-        'hours=2', 'hours=-2', 'hours=2-', 'hours=2-25', 'hours=24-2',
-        'hours=3-3', 'hours=a-b', 'hours=2-3-4';
+        'hours';
+{
+    my ($ok, $said) = test("$here; guildlog_keeper on hours=2-5; $key", $api);
+    ok $ok, 'hours of the night, as version 0.1 had them';
+    like $said, qr/\[warn\].* "hours" of "guildlog_keeper" is obsolete/,
+        '... are not needed, which is said';
+}
 refused qr/duplicate parameter "database=a"/, "$here name=a; $here; $key"
     . ' guildlog_keeper on database=a budget=300 database=a;', $api;
 refused qr/takes "off", or "on" and its parameters/,

@@ -32,8 +32,8 @@ like story('request ends', 'GET', "$at/logs", token => $token), qr/
     limit:\ 499\ of\ 500\ left,\ 0\n
     endpoint\ "logs_page",\ server\ "$server"\n
     page\ cache:\ not\ known\n
-    submits\ "logs_plain"\n
-    result:\ outcome\ 0,\ 2\ rows,\ \d+\ us\n
+    submits\ "logs_pieces"\n
+    result:\ outcome\ 0,\ 3\ rows,\ \d+\ us\n
     answers\ 200,\ length\ \d+\n
     request\ ends\ with\ 0\n
 /x, 'a page';

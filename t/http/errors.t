@@ -177,32 +177,34 @@ for (
 replace_server_get('status int, out body text', '200, null');
 is $nginx->get($at, token => $token)->text, '{}', 'a body of null becomes {}';
 
-# rows of a log
+# pieces of a page
 
-sub replace_logs {
-    my ($function, @rows) = @_;
+sub replace_pieces {
+    my (@rows) = @_;
 
     my $definition = $nginx->sql('select pg_get_functiondef(oid) from pg_proc'
-        . " where oid = ('guildlog.' || ?)::regproc", $function);
+        . " where oid = 'guildlog.logs_pieces'::regproc");
     $definition =~ s/^AS \$.*//ms;
     $definition =~ s/^ LANGUAGE \w+/ LANGUAGE sql/m;
     $nginx->sql("$definition as \$\$ values " . join(', ', map {
-        my ($status, $doc) = @$_;
-        "($status\::bigint, false, null, null, null\::bigint,"
-            . " null\::bigint, '$doc', null\::smallint, null\::bigint,"
-            . ' 1::bigint)'
+        my ($n, $what, $doc) = @$_;
+        "($n\::bigint, '$what', null, '$doc', '0 roff')"
     } @rows) . ' $$');
 }
 
 
 for (
-    ['a page without its first row', 'logs_plain', [7, '{}']],
-    ['a page of an entry in pieces', 'logs_plain', [200, '{"total":1'],
-        [7, '{}']],
+    ['a page without its first row', [7, 'h', '{}']],
+    ['a page with what is no piece', [200, 'H', '"walled":false'],
+        [7, 'x', '{}']],
+    ['a page with what is no entry', [200, 'H', '"walled":false'],
+        [3, 'd', '{897}'], [1, 'h', '{}']],
+    ['a page with fewer entries than it says', [200, 'H', '"walled":false'],
+        [3, 'd', '{897}'], [7, 'h', '{"id":"1"']],
 ) {
-    my ($what, $function, @rows) = @$_;
+    my ($what, @rows) = @$_;
 
-    replace_logs($function, @rows);
+    replace_pieces(@rows);
     is_json $nginx->get("$at/logs", token => $token), 500, $failed, $what;
 }
 

@@ -100,7 +100,7 @@ sub only {
 
 
 subtest 'every endpoint asks who it is' => sub {
-    my $entries = sub { $g->sql('select count(*) from log_entry'
+    my $entries = sub { $g->sql('select count(*) from entries'
         . ' where guild_id = ?', $other) };
     my $before  = $entries->();
     my $nobody = sign_in($bob);

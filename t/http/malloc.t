@@ -305,7 +305,7 @@ subtest 'delivery' => sub {
 
 
 is $g->sql("select count(*) - count(distinct (doc || '}')::json->>'content')"
-    . " from log_entry where guild_id = ? and (doc || '}')::json->>'content'"
+    . " from entries where guild_id = ? and (doc || '}')::json->>'content'"
     . " like 'content %'", $server), 0, 'no entry is recorded twice';
 
 is_deeply [$g->workers], [$worker], 'the worker never restarted';

@@ -195,6 +195,11 @@ for my $n (1 .. $requests) {
     my @request = made(one_of(0, 0.02, 0.1, 0.5));
     my $wrong = now_and_then(0.3) ? throw(@request) : ask(@request);
 
+    # all are hot, then some are in blocks, then all
+    $nginx->some_blocks($server, 1 + int rand 50)
+        if $n > $requests / 3 && $n % 20 == 0;
+    $nginx->blocks if $n > 2 * $requests / 3 && $n % 10 == 0;
+
     push @wrong, "$n: $request[0] $request[1] "
         . substr($request[2] // '', 0, 500) . " -> $wrong" if $wrong;
     last if @wrong > 5;
@@ -209,7 +214,7 @@ is_deeply [sort $nginx->workers], \@workers, 'no worker died';
 
 my $answer = $nginx->get("/servers/$server/config", token => live_token());
 is $answer->status, 200, 'the workers still serve';
-cmp_ok $nginx->sql('select count(*) from log_entry'), '>', 0,
+cmp_ok $nginx->sql('select count(*) from entries'), '>', 0,
     'some requests recorded entries';
 
 done_testing;

@@ -69,12 +69,12 @@ while (time < $until || $checks < 9) {
     push @wrong, differences();
     ++$checks;
     if ($checks % 5 == 2) {
-        my $before = $g->sql('select count(*) from log_entry where guild_id = ?',
+        my $before = $g->sql('select count(*) from entries where guild_id = ?',
             $guild);
         $g->post("/servers/$guild/active/ignore/executors", %as,
             json => { id => '501', count => 5 });
         push @wrong, differences();
-        $n = $g->sql('select count(*) from log_entry where guild_id = ?',
+        $n = $g->sql('select count(*) from entries where guild_id = ?',
             $guild);
     }
     $g->sql('select guildlog.rebuild(?)', $guild) if $checks % 7 == 3;
@@ -82,14 +82,14 @@ while (time < $until || $checks < 9) {
     my $is = total();
     push @wrong, "$is entries, not $n" if $is != $n;
     my $found = total('&search=w%C3%B6rter');
-    my $said = $g->sql(q(select count(*) from log_entry where guild_id = ?
+    my $said = $g->sql(q(select count(*) from entries where guild_id = ?
         and doc like '%Wörter%'), $guild);
     push @wrong, "$found found, not $said" if $found != $said;
 }
 is join("\n", grep { length } @wrong), '', 'nothing differs at any moment';
 
 $g->sql(q(update keeper set due_at = now() where task = 'searchable'));
-for my $table (qw(log_checkpoint search_segment)) {
+for my $table (qw(log_day search_segment)) {
     ok wait_for { scalar $g->sql("select 1 from $table where guild_id = ?
         limit 1", $guild) } 90, "the keeper has made rows of $table anew";
 }
@@ -106,7 +106,7 @@ is $g->sql(q(select count(*) from status where done_at is not null
 SKIP: {
     skip 'on Citus the shards have them', 1 if $g->cluster->nodes > 1;
     cmp_ok $g->sql('select count(*) from status_partitions where bytes > 0'),
-        '>', 2, 'partitions have sizes';
+        '>=', 2, 'partitions have sizes';
 }
 is $g->sql('select count(*) from status_delivery'), 64, 'each shard has a row';
 $g->operator('DELETE', "/servers/$guild/members/501/logs");

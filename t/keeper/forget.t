@@ -120,17 +120,15 @@ subtest 'without a keeper, then with kills' => sub {
     record($guild, hers(1000)) for 1 .. 8;
     is $g->operator('DELETE', "/servers/$guild/members/$person/logs")
         ->status, 202, '202 without a keeper';
-    like stands('quokka'), qr/log_entry/,
+    like stands('quokka'), qr/log_arrival/,
         'her entries stay while no keeper runs';
 
     # the keeper comes to the middle, and no further
 
     my $locker = $g->cluster->connect($g->dbname);
-    my $middle = $g->sql('select id from log_entry where guild_id = ?
-        order by id desc offset 4000 limit 1', $guild);
     $locker->begin_work;
-    $locker->do('select from log_entry where guild_id = ? and id > ?
-        for update', undef, $guild, $middle);
+    $locker->do('select from log_arrival where guild_id = ? and arrival > 4000
+        for update', undef, $guild);
     $g->configure(keeper => 'on interval=20ms budget=512')->reload;
     my %ended;
     ok wait_for {
@@ -143,7 +141,7 @@ subtest 'without a keeper, then with kills' => sub {
              and l.mode = 'RowShareLock' and l.pid <> pg_backend_pid()));
         keys %ended >= 2;
     } 60, "the keeper's connection is killed twice";
-    cmp_ok $g->sql(q(select count(*) from log_entry
+    cmp_ok $g->sql(q(select count(*) from entries
         where guild_id = ? and executor_id = ?), $guild, $person), '>=', 4000,
         '... before the work is done';
     $locker->rollback;
@@ -255,7 +253,7 @@ subtest "the export of a person's entries" => sub {
     my ($same) = grep { $page{$_->{id}} } @entries;
     is_deeply $same, $page{$same->{id}}, 'each entry is as the API shows it';
 
-    $g->sql(q(update server set plan = 'free' where guild_id = ?), $guild);
+    $g->operator('PUT', "/servers/$guild", { plan => 'free' });
     is scalar(() = $g->operator('GET', $export)->text =~ /\n/g), 402,
         'also entries beyond the window of the plan';
 
@@ -263,9 +261,12 @@ subtest "the export of a person's entries" => sub {
         content => 'x' x 4000, contentAfter => 'y' x 4000 } } 1 .. 300);
     is scalar(() = $g->operator('GET', $export)->text =~ /\n/g), 702,
         'also large entries';
-    $g->sql(q(insert into log_entry (guild_id, id, arrival, bot, type, doc)
-        select $1::bigint, time_id($2::bigint - 1000 * i), i, 0, 7, '{"id":"' || i || '"'
-          from generate_series(1, 12000) i), $guild, $now);
+    for my $from (map { 2000 * $_ } 1 .. 6) {
+        $g->sql(q(select record($1::bigint, 0::smallint, jsonb_agg(
+            jsonb_build_object('event_id', 'old' || i, 'type', 7,
+                'timestamp', $2::bigint - 1000 * i)))
+            from generate_series($3::int, $3 + 1999) i), $guild, $now, $from);
+    }
     is scalar(() = $g->operator('GET', $export)->text =~ /\n/g), 702,
         '... and entries before many of others';
     is $g->operator('GET', '/servers/123456789012345678/members/1/logs')

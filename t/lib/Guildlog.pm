@@ -542,14 +542,78 @@ sub node {
 }
 
 
-# events were recorded so many days earlier, of those that match
+# what arrived was recorded so many days earlier, of what matches
 sub days_pass {
     my ($self, $days, $which, @arguments) = @_;
 
     # Citus takes nothing here that might depend on a time zone
-    $self->sql("update log_event set recorded_at = to_timestamp(86400 * -?::int
+    $self->sql("update log_head set since = to_timestamp(86400 * -?::int
+        + extract(epoch from since - to_timestamp(0))::float8)
+        where since > '-infinity'", $days);
+    $self->sql("update log_arrival set recorded_at = to_timestamp(86400 * -?::int
         + extract(epoch from recorded_at - to_timestamp(0))::float8)
         where $which", $days, @arguments);
+}
+
+
+# takes all entries of a server away; its events stay known
+sub no_entries {
+    my ($self, $guild) = @_;
+
+    $self->sql("delete from $_ where guild_id = ?", $guild)
+        for qw(log_block log_day log_actor);
+    $self->sql('update log_arrival set id = null, doc = null, held_to = null,
+        lane = null, seq = null where guild_id = ?', $guild);
+}
+
+
+# takes entries back that are in no block yet, as active ignore does
+sub take_back {
+    my ($self, $guild, @ids) = @_;
+
+    $self->sql('update log_arrival set id = null, doc = null, held_to = null,
+        lane = null, seq = null, dchannel_id = null, dstatus = null,
+        dreason = null where guild_id = ? and id = any (?)', $guild, \@ids);
+    $self->sql('update log_head set arrival = arrival where guild_id = ?', $guild);
+    $self->sql('select search_removed(?, ?::smallint)', $guild, $_) for 0, 1;
+}
+
+
+# a part of it: blocks of the next few that arrived, which are so many at most
+sub some_blocks {
+    my ($self, $guild, $most) = @_;
+
+    return $self->sql('select block_make(guild_id, bot, ?) from log_head
+        where guild_id = ?', $most, $guild);
+}
+
+
+# what a test has just recorded stands where GUILDLOG_STORED says: "blocks", or
+# "mixed": every other time half of what waits; else it is hot
+sub stored {
+    my ($self, $guild) = @_;
+
+    my $where = $ENV{GUILDLOG_STORED} // 'hot';
+    return if $where eq 'hot';
+    return $self->blocks($guild) if $where eq 'blocks';
+
+    my $waits = $self->sql('select sum(arrival - blocked) from log_head
+        where guild_id = ?', $guild);
+    $self->some_blocks($guild, 1 + int $waits / 2)
+        if $waits && ++$self->{stored} % 2;
+    return;
+}
+
+
+# makes blocks of what is left of a server, or of all
+sub blocks {
+    my ($self, $guild) = @_;
+
+    for my $head ($self->sql('select guild_id, bot from log_head
+        where arrival > blocked and guild_id = coalesce(?, guild_id)', $guild))
+    {
+        1 while $self->sql('select block_make(?, ?::smallint)', @$head);
+    }
 }
 
 
@@ -1005,6 +1069,11 @@ C<< Guildlog->new(option => value...) >> makes and starts it.
 
     sql(statement, value...)          rows, or in scalar context one value,
                                       as the schema's owner
+    blocks([guild])                   makes blocks of all that waits
+    some_blocks(guild, most)          of the next few
+    stored(guild)                     as GUILDLOG_STORED says
+    take_back(guild, id...)  no_entries(guild)
+    days_pass(days, which, value...)
 
 =head2 Guildlog::Response
 

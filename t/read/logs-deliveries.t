@@ -1,8 +1,8 @@
 # "delivery: what became of it": a page has the outcome of each entry's
 # delivery.  nginx makes it from two things: the outcome of each message, which
 # covers a range of places in a lane, and the places of the entries.  Where
-# these are not enough, a second statement asks for the entry itself.  Both ways
-# must agree on every entry.
+# these are not enough, the page is asked for once more, with what became of each
+# entry.  Both ways must agree on every entry, be it in a block or not.
 #
 # GUILDLOG_SEED repeats a run.
 
@@ -34,7 +34,7 @@ sub new_server {
         json => { main_channel => '10' });
     $nginx->patch("/servers/$server/config/logging/settings/$_->[0]", %as,
         json => { log_channel => $_->[1] }) for [1, '11'], [2, '12'];
-    $nginx->sql('delete from log_entry where guild_id = ?', $server);
+    $nginx->no_entries($server);
     return;
 }
 
@@ -71,7 +71,7 @@ sub decide {
         message_id, done_at, attempts, status, reason)
         select guild_id, lane, ?::bigint, ?::bigint, ?::bigint,
                to_timestamp((max(id_time(id)) + ?) / 1000.0), 1, ?, ?
-          from log_entry where guild_id = ? and lane = ? and seq between ? and ?
+          from entries where guild_id = ? and lane = ? and seq between ? and ?
          group by 1, 2), $from, $to, $status == 2 ? 10**6 + $next++ : undef,
         $late, $status, $reason, $server, $lane, $from, $to);
     return;
@@ -108,24 +108,25 @@ sub decide_all {
 
 # {id: the outcome that is stored for this entry alone}
 sub truth {
-    return map { shift(@$_) => $_ } $nginx->sql('select e.id, d.status,
-        d.reason, d.channel_id, d.message_id from log_entry e
-        cross join lateral delivery_of(e.guild_id, e.bot, row(e.id, e.type,
-            e.dstatus, e.lane, e.seq, e.dchannel_id, e.dmessage_id, e.dreason,
-            null)::log_found) d
-        where e.guild_id = ? and e.bot = 0', $server);
+    return map { shift(@$_) => $_ } $nginx->sql('select e.id, delivery_word(d.status),
+        d.reason, d.channel_id, d.message_id
+        from entries_within($1, 0::smallint, 0, 9223372036854775807, null,
+            null) e
+        cross join lateral delivery_of($1, 0::smallint, e) d', $server);
 }
 
 
-# reads all pages: {id: outcome}, and how often the second statement was asked
+# reads all pages: how often one was asked for once more, and {id: outcome}
 sub told {
     my (@limits) = @_;
 
     my ($cursor, %told);
+    my $pages = 0;
     my $before = asked();
     do {
         my $page = $nginx->get("/servers/$server/logs?limit=" . pick(@limits)
             . ($cursor ? "&cursor=$cursor" : ''), %as)->json;
+        ++$pages;
         for my $entry (@{ $page->{entries} }) {
             die "twice: $entry->{id}\n" if $told{ $entry->{id} };
             $told{ $entry->{id} } = [@{ $entry->{delivery} }{
@@ -133,13 +134,13 @@ sub told {
         }
         $cursor = $page->{cursor};
     } while ($cursor);
-    return (asked() - $before, %told);
+    return (asked() - $before - $pages, %told);
 }
 
 
 sub asked {
     my $metrics = $nginx->get('/status?format=prometheus', raw_path => 1)->text;
-    return $metrics =~ /seconds_count\{statement="logs_whole"\} (\d+)/ ? $1 : 0;
+    return $metrics =~ /seconds_count\{statement="logs_pieces"\} (\d+)/ ? $1 : 0;
 }
 
 
@@ -155,9 +156,9 @@ sub same {
     is_deeply \@wrong, [], '... each has its outcome'
         or diag explain { truth => $truth{ $wrong[0] },
             told => $told{ $wrong[0] } };
-    $again eq 'never' ? is $asked, 0, '... without the second statement'
+    $again eq 'never' ? is $asked, 0, '... at once'
         : $again eq 'asks' ? isnt $asked, 0,
-            '... with the second statement' : ();
+            '... asked for once more' : ();
     my %how;
     $how{ $_->[1] // $_->[0] }++ for values %told;
     return join ' ', map { "$_ $how{$_}" } sort keys %how;
@@ -209,23 +210,22 @@ same('a gap', 'asks');
 new_server();
 record(60, sub { 30_000 - 30 * $_[0] });
 decide_all($_, 10, 100, 5, 2, undef) for 10 .. 12;
-$nginx->sql(q(update log_entry set dstatus = 2, dmessage_id = 5, lane = null,
+$nginx->sql(q(update log_arrival set dstatus = 2, lane = null,
     seq = null where guild_id = ? and id % 3 = 0), $server);
-$nginx->sql(q(update log_entry set dstatus = 0, dreason = 'off', lane = null,
+$nginx->sql(q(update log_arrival set dstatus = 0, dreason = 'off', lane = null,
     seq = null, dchannel_id = null where guild_id = ? and id % 3 = 1
     and id % 4 = 0), $server);
 same('some in the entries', 'never');
 
-$nginx->sql(q(insert into held_entry select guild_id, bot, id, 10,
-    clock_timestamp() + interval '1 h' from log_entry
-    where guild_id = ? and dstatus is null order by id desc limit 3), $server);
-$nginx->sql(q(update log_entry e set lane = null, seq = null, dreason = 'held'
-    where guild_id = ? and id in (select id from held_entry)), $server);
+$nginx->sql(q(update log_arrival set lane = null, seq = null,
+    held_to = clock_timestamp() + interval '1 h' where guild_id = $1 and id in (
+        select id from entries where guild_id = $1 and dstatus is null
+         order by id desc limit 3)), $server);
 like same('some held', 'never'), qr/held 3/, '... three are held';
 
-$nginx->sql('delete from held_entry');
+$nginx->sql('update log_arrival set held_to = null');
 $nginx->sql(q(insert into replay select guild_id, bot, id, ?, ? + 1, now()
-    from log_entry where guild_id = ? and dreason = 'off' limit 1),
+    from entries where guild_id = ? and dreason = 'off' limit 1),
     lane(10), $server);
 same('one sent again', 'never');
 
@@ -234,10 +234,34 @@ same('one sent again', 'never');
 new_server();
 record(400, sub { 60_000 - 30 * $_[0] });
 decide_all($_, 10, 100, 5, 2, undef) for 10 .. 12;
-$nginx->sql('select checkpoints_make(1000)');
-$nginx->sql('delete from log_entry where guild_id = ? and id % 7 > 0', $server);
+$nginx->take_back($server, map { @$_ } $nginx->sql('select id from entries
+    where guild_id = ? and id % 7 > 0', $server));
 like same('taken back', 'never', 30, 60), qr/delivered/,
     'the remaining ones have their outcome';
+
+# in blocks they are told of by their places, until these are settled
+
+sub settled {
+    $nginx->sql('update log_block set settle = 0 where guild_id = ?
+        and settle is not null', $server);
+    return $nginx->sql('select blocks_settle(?, 0::smallint, 1000)', $server);
+}
+
+new_server();
+record(300, sub { 60_000 - 30 * $_[0] });
+decide_all($_, 10, 500, 0, [2, undef], [1, 'unconfirmed'], [0, 'expired'])
+    for 10, 11;
+decide_all(12, 10, 500, 7, 2, undef);
+my $how = same('hot', 'never');
+$nginx->some_blocks($server, 150);
+is same('half in blocks', 'never', 30, 200), $how, 'the same';
+cmp_ok settled(), '>', 1, 'what is decided is settled';
+is same('half of them settled', 'never', 30, 200), $how, 'the same';
+$nginx->blocks($server);
+is same('in blocks', 'never', 30, 200), $how, 'the same';
+settled();
+$nginx->sql('delete from lane_batch where guild_id = ?', $server);
+is same('settled', 'never', 30, 200), $how, 'the same, of blocks alone';
 
 # random outcomes
 
@@ -254,7 +278,8 @@ for (1 .. 6) {
         my $upto = between($head, $tail);
         comes($lane, $head, $upto, chance(0.5) ? between(0, $tail) : 0);
     }
-    $nginx->sql('select checkpoints_make(1000)') if chance(0.7);
+    $nginx->some_blocks($server, between(1, 300)) if chance(0.7);
+    settled() if chance(0.3);
     same('anything', 'perhaps', between(1, 30), between(30, 200));
 }
 

@@ -20,9 +20,11 @@ my $next   = 0;
 sub record {
     my (@entries) = @_;
 
-    return $nginx->operator('POST', "/servers/$server/logs", [map { {
+    my $answer = $nginx->operator('POST', "/servers/$server/logs", [map { {
         event_id => 'e' . $next++, type => 5, timestamp => $now - $next, %$_,
-    } } @entries])->json->{ids};
+    } } @entries]);
+    $nginx->stored($server);
+    return $answer->json->{ids};
 }
 
 
@@ -210,7 +212,7 @@ ok eval { wait_for {
 
 my $rest = $stalled[0]->response;
 ok !$rest->truncated, 'one stalled reader goes on';
-my $stored = $nginx->sql('select count(*) from log_entry where guild_id = ?',
+my $stored = $nginx->sql('select count(*) from entries where guild_id = ?',
     $server);
 is scalar(my @got = csv($rest->text)), $stored + 1, '... and gets everything';
 cmp_ok memory($nginx) - $before, '<', 30_000, "the worker's memory is constant"

@@ -26,7 +26,7 @@ my %long   = (
 );
 
 fill($nginx, $server, int(time * 1000), $rows);
-$nginx->sql('analyze log_entry');
+$nginx->sql('analyze log_arrival');
 
 
 sub served {

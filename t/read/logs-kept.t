@@ -64,7 +64,7 @@ sub by {
 sub settle {
     my ($status, $reason) = @_;
 
-    $nginx->sql('update log_entry set dstatus = ?, dreason = ?
+    $nginx->sql('update log_arrival set dstatus = ?, dreason = ?
         where guild_id = ? and dstatus is null', $status, $reason, $server);
     return;
 }
@@ -119,7 +119,8 @@ $nginx->patch("/servers/$server/config/logging/settings", %as,
     json => { active_ignore => \1 });
 settle(0, 'off');
 is record({ executor => { id => '77' } }), 1, 'a held entry';
-$nginx->sql("update held_entry set until = now() + interval '5 min'");
+$nginx->sql("update log_arrival set held_to = now() + interval '5 min'
+    where held_to is not null");
 is again(), 0, 'a page with a held entry is not kept';
 $nginx->post("/servers/$server/active/ignore/executors", %as,
     json => { id => '77' });
@@ -159,6 +160,22 @@ is $nginx->operator('POST', "/servers/$server/replay",
 is page()->json->{entries}[0]{delivery}{reason}, 'queued',
     '... the page shows it as queued';
 is again(), 0, '... and is not kept';
+
+# blocks are made of what is on a page, which stays the same
+
+{
+    $nginx->sql('delete from replay where guild_id = ?', $server);
+    settle(0, 'off');
+    is again(), 3, 'a page of what has just come';
+    my $before = page()->text;
+    for my $make (sub { $nginx->some_blocks($server, 20) },
+        sub { $nginx->blocks($server) })
+    {
+        $make->();
+        is page()->text, $before, 'blocks are made: the page is the same';
+        like again(), qr/^[34]$/, '... and kept again';
+    }
+}
 
 # a token that is revoked
 

@@ -91,7 +91,7 @@ sub call {
 sub scanned {
     return ($reader->selectrow_array("select coalesce(sum(seq_tup_read), 0)
         from pg_stat_xact_user_tables
-       where relname ~ '^(log_(entry|event)|search_)'"))[0];
+       where relname ~ '^(log_(arrival|block|day)|search_)'"))[0];
 }
 
 
@@ -111,9 +111,9 @@ sub segments {
 $nginx->sql('update search_head set format = 1 where guild_id = ?', $guild);
 store(600, $now - 3 * DAY);
 segments(2);
-$nginx->sql('analyze log_entry, log_event, search_segment');
+$nginx->sql('analyze log_arrival, log_block, log_day, search_segment');
 
-my ($first, $arrival) = @{ ($nginx->sql('select id, arrival from log_entry
+my ($first, $arrival) = @{ ($nginx->sql('select id, arrival from entries
     where guild_id = ? order by id limit 1', $guild))[0] };
 my @calls = ((map { my $filter = $_; map { [$_, %$filter] }
         qw(logs_page logs_export) } {}, @filters),

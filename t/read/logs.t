@@ -18,6 +18,7 @@ sub record {
     my $answer = $nginx->operator('POST', $logs, [map { {
         event_id => 'e' . $next++, type => 5, %$_,
     } } @entries]);
+    $nginx->stored($server);
     return $answer->json->{ids};
 }
 
@@ -41,7 +42,7 @@ sub refused {
 }
 
 
-$nginx->sql('delete from log_entry where guild_id = ?', $server);
+$nginx->no_entries($server);
 
 # no entries
 

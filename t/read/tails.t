@@ -217,8 +217,6 @@ all_right('... and get everything in the end', @slow);
 
 record_some(400) for 1 .. 4;
 $nginx->days_pass(1, 'guild_id = ? and arrival <= 700', $server);
-$nginx->sql('update log_head set days = array[event_day(), 700,
-    event_day() - 1, 0] where guild_id = ? and bot = 0', $server);
 my @far = map { { %$_, got => [],
     stream => listen_to($_->{string}, "Last-Event-ID: $ids[0]") } }
     @listeners[0 .. 9];
@@ -280,8 +278,8 @@ wait_for {
     $taken;
 } 60, 'an entry is taken back while it is held';
 wait_for {
-    $nginx->sql(q(select until < clock_timestamp() - interval '2 s'
-        from held_entry where guild_id = ?), $server)
+    $nginx->sql(q(select held_to < clock_timestamp() - interval '2 s'
+        from log_arrival where guild_id = ? and held_to is not null), $server)
 } 30, 'no other request can remove it';
 $before = asked('logs_tail');
 wait_for { asked('logs_tail') >= $before + 3 } 30, 'tails ask for it';

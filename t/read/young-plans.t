@@ -39,13 +39,15 @@ sub record {
 
 
 sub hold {
-    $nginx->sql("update held_entry set until = now() + interval '1 hour'");
+    $nginx->sql("update log_arrival set held_to = now() + interval '1 hour'
+        where held_to is not null");
     return;
 }
 
 
 sub release {
-    $nginx->sql("update held_entry set until = now() - interval '1 s'");
+    $nginx->sql("update log_arrival set held_to = now() - interval '1 s'
+        where held_to is not null");
     return blocks($session, 'select * from held_release(500)');
 }
 

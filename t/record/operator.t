@@ -36,7 +36,7 @@ is_deeply [@{ op('PUT', "/servers/$server", { plan => 'pro_lite' })->json }
     'a field that is absent stays';
 is op('PUT', "/servers/$server", {})->json->{plan}, 'pro_lite',
     'an empty PUT changes nothing';
-is $nginx->sql('select count(*) from log_entry where guild_id = ?', $server),
+is $nginx->sql('select count(*) from entries where guild_id = ?', $server),
     0, "the operator's changes are not logged";
 
 for my $id ('99999999999999999', '100000000000000000000',
@@ -92,7 +92,7 @@ is $nginx->get("/servers/$server", token => $token->{token})->status, 200,
 
 my ($part) = (split /\./, $token->{token})[2];
 is scalar(grep { $nginx->sql("select count(*) from $_ t where t::text like ?",
-    "%$part%") } qw(token notification log_entry)), 0,
+    "%$part%") } qw(token notification log_arrival log_block)), 0,
     'it is not stored in a table';
 unlike $nginx->error_log . $nginx->access_log, qr/\Q$part\E/,
     'it is not in a log file';
@@ -132,7 +132,7 @@ my $crowd = $nginx->server;
 }, $nginx => 'token');
 is "@answers", '201 201 201 201 201 409 409 409',
     'of eight clients five get a token';
-is $nginx->sql('select count(*) from log_entry where guild_id = ?', $crowd),
+is $nginx->sql('select count(*) from entries where guild_id = ?', $crowd),
     5, 'five tokens are logged';
 
 is op('POST', '/servers/100000000000000778/tokens',

@@ -69,7 +69,7 @@ while (my @left = map { $whole[$_->{index}] } @{ $answer->json->{errors} }) {
 }
 is $recorded, 104, 'all of them are recorded';
 is status()->{batches_apart_total}, 0, '... by one statement';
-is $nginx->sql('select count(*) from log_entry where guild_id = ? and '
+is $nginx->sql('select count(*) from entries where guild_id = ? and '
     . "doc like '%[word]%' and doc not like '%ab ac%'", $bad), 4,
     'every filtered word is masked';
 
@@ -123,7 +123,7 @@ is $?, 0, 'then it is recorded';
 
 $nginx->sql(q(create function trouble() returns trigger language plpgsql as
     $$ begin raise exception 'no such luck'; end $$));
-$nginx->sql("create trigger trouble before insert on log_entry for each row
+$nginx->sql("create trigger trouble before insert on log_arrival for each row
     when (new.guild_id = $bad) execute function trouble()");
 $answer = record(entry($bad), entry($other));
 is $answer->status, 200, 'the data of one server raise an error';

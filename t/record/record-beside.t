@@ -73,7 +73,7 @@ is $nginx->waiting, 1, 'only one connection waits';
 $lock->rollback;
 is $_->response->json->{recorded}, 1, 'each batch that waited is recorded'
     for @batches;
-is scalar $nginx->sql('select count(*) from log_entry '
+is scalar $nginx->sql('select count(*) from entries '
     . 'where guild_id = ? and bot = 0', $stuck), 8, 'each once';
 
 

@@ -81,8 +81,8 @@ my @due = map {
     record({ executor => { id => '7' } });
     $at =~ /(\d+)$/;
 } 1 .. 2;
-$nginx->sql("update held_entry set until = now() - interval '1 s',
-    released = guild_id <> all (?)", \@due);
+$nginx->sql("update log_arrival set held_to = case when guild_id = any (?)
+    then now() - interval '1 s' end where held_to is not null", \@due);
 my ($holder, $releaser) = map { $nginx->cluster->connect($nginx->dbname) } 1, 2;
 $releaser->do("set statement_timeout = '30s'");
 

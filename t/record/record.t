@@ -53,9 +53,9 @@ is_deeply { %{ $answer->json }, ids => 0 }, { recorded => 3, duplicates => 0,
         '... with the outcome of each entry';
 my @ids = @{ $answer->json->{ids} };
 is_deeply [map { scalar $nginx->sql(
-    'select type from log_entry where id = ?', $_) } @ids], [5, 5, 7],
+    'select type from entries where id = ?', $_) } @ids], [5, 5, 7],
     '... with an ID for each, in their order';
-like $nginx->sql('select doc from log_entry where id = ?', $ids[0]),
+like $nginx->sql('select doc from entries where id = ?', $ids[0]),
     qr/"content":"Ünï"/, 'text is stored unchanged';
 
 my @lines = map { line() } 1 .. 3;
@@ -269,7 +269,7 @@ for my $fields (
     utf8::decode(my $text = json->encode([$entry]));
     my $sql = $nginx->sql('select record(?::bigint, 0::smallint, ?::jsonb)'
         . q{ #>> '{ids,0}'}, $other, $text);
-    my ($http, $same) = map { scalar $nginx->sql('select doc from log_entry '
+    my ($http, $same) = map { scalar $nginx->sql('select doc from entries '
         . 'where guild_id = ? and id = ?', @$_) } [$server, $id],
         [$other, $sql];
     s/^\{"id":"\d+"// for $http, $same;
@@ -288,7 +288,7 @@ my $given = record(entry(type => 27, changes => [
     { key => 'topic', old_value => 'é' x 3000, new_value => [1, 2] },
     { key => 'tags', new_value => [map { { name => "tag $_" } } 1 .. 99] },
 ]));
-utf8::encode(my $doc = $nginx->sql(q[select doc || '}' from log_entry
+utf8::encode(my $doc = $nginx->sql(q[select doc || '}' from entries
     where guild_id = ? and id = ?], $server, $given->json->{ids}[0]));
 my $kept = json->decode($doc)->{changes};
 is_deeply [map { json->decode($_) } $kept->[0]{new}, $kept->[1]{old},
@@ -318,14 +318,14 @@ for my $n (1 .. 4) {
     POSIX::_exit(0);
 }
 waitpid $_, 0 for @pids;
-is $nginx->sql(q{select count(*) from log_event where guild_id = ?
+is $nginx->sql(q{select count(*) from log_arrival where guild_id = ?
     and event_id like 'at-once-%'}, $server), 100,
     'the same events at once in four batches are stored once';
 
 
 # a body whose connection closes in the middle
 
-my $count = $nginx->sql('select count(*) from log_event');
+my $count = $nginx->sql('select count(*) from log_arrival');
 my @whole = map { line(event_id => "cut-$_") } 1 .. 50;
 for my $form (
     ['an array', 'application/json', '[' . join(',', @whole) . ']'],
@@ -343,13 +343,13 @@ for my $form (
             . "Content-Type: $type\r\n$head->[1]\r\n\r\n$head->[2]");
         shutdown $client->socket, 1;
         $client->closed(10);
-        is $nginx->sql('select count(*) from log_event'), $count,
+        is $nginx->sql('select count(*) from log_arrival'), $count,
             "$name by $head->[0]: a part of a body records nothing";
     }
 }
 is send_text($at, 'application/json', '[' . join(',', @whole[0 .. 9]))->status,
     400, 'an array without an end';
-is $nginx->sql('select count(*) from log_event'), $count, '... records nothing';
+is $nginx->sql('select count(*) from log_arrival'), $count, '... records nothing';
 
 
 # rules that drop entries, and the counts of them
@@ -366,7 +366,7 @@ is_deeply $answer->{dropped}, { bot_executor => 1, bot_target => 1 },
 
 is $nginx->operator('POST', "$at?bot=pro", [entry()])->json->{recorded}, 1,
     'bot=pro';
-is $nginx->sql('select count(*) from log_entry where guild_id = ? and bot = 1',
+is $nginx->sql('select count(*) from entries where guild_id = ? and bot = 1',
     $server), 1, '... is recorded for the Pro bot';
 is $nginx->operator('POST', "$at?bot=main", [])->status, 400,
     '... and is the only one in its log';
@@ -390,7 +390,7 @@ is_deeply { map { $_->{index} => $_->{error} } @{ $answer->json->{errors} } },
       5 => 'server: must be a string of 1 to 20 digits, '
           . 'from 10000000000000000 to 9223372036854775807',
       7 => 'bot: must be one of main, pro' }, '... or bad, with their index';
-is $nginx->sql('select guild_id from log_entry where id = ?',
+is $nginx->sql('select guild_id from entries where id = ?',
     $answer->json->{ids}[0]), $other, '... for the server that each names';
 is $nginx->operator('POST', '/servers/100000000000000001/logs',
     [entry()])->status, 404, 'a server that does not exist';
@@ -407,7 +407,7 @@ ok $status->{entries_total}{bot_executor} >= 3
 $answer = record(entry(type => 7, executor => { id => '00200000000000000009',
     name => 'Zoe' }));
 is $answer->json->{recorded}, 1, 'leading zeros of an ID are accepted';
-is $nginx->sql('select executor_id from log_entry where id = ?',
+is $nginx->sql('select executor_id from entries where id = ?',
     $answer->json->{ids}[0]), '200000000000000009', '... and dropped';
 
 # a batch of megabytes is read in slices; other requests run between them
@@ -416,7 +416,7 @@ my @long = map { entry(content => "$_ " . 'x' x 3900) } 1 .. 1000;
 $answer = record(@long);
 is $answer->json->{recorded}, 1000, 'a long batch is recorded';
 is $nginx->sql('select count(*) from unnest(?::bigint[]) with ordinality '
-    . 'i (id, n) join log_entry e on e.id = i.id '
+    . 'i (id, n) join entries e on e.id = i.id '
     . "where e.guild_id = ? and (e.doc || '}')::json ->> 'content' "
     . "like i.n || ' %'", '{' . join(',', @{ $answer->json->{ids} }) . '}',
     $server), 1000, '... each entry with the ID at its index';
@@ -432,8 +432,8 @@ is fate(type => 5), 'recorded', '... does not delay the next one';
 # a plan made while the partitions are empty is kept for later executions
 
 $nginx->sql('begin');
-$nginx->sql('truncate log_event, log_entry');
-$nginx->sql('analyze log_event, log_entry');
+$nginx->sql('truncate log_arrival, log_block, log_day');
+$nginx->sql('analyze log_arrival, log_block, log_day');
 my %scans = map { @$_ } $nginx->sql(
     'select relname, seq_scan from pg_stat_xact_user_tables');
 $nginx->sql('select record(?, 0::smallint, ?)', $server,
@@ -447,7 +447,7 @@ is_deeply [grep { $scans{$_->[0]} < $_->[1] } $nginx->sql(
 sub known {
     return $nginx->sql('select sum(pg_stat_get_xact_tuples_returned('
         . "x.indexrelid)) from pg_index x where x.indrelid in (select relid "
-        . "from pg_partition_tree('log_event'))");
+        . "from pg_partition_tree('log_arrival'))");
 }
 
 $nginx->sql('select record(?, 0::smallint, ?)', $server,

@@ -136,7 +136,7 @@ for my $n (1 .. 3) {
     }
 }
 
-my @entries = $nginx->sql(q(select id, doc from log_entry where guild_id = ?
+my @entries = $nginx->sql(q(select id, doc from entries where guild_id = ?
     order by id), $server);
 cmp_ok scalar @entries, '>=', 300, 'entries are stored';
 my @docs = map { 'match ' . hex_of($_->[1]) } @entries;
@@ -181,7 +181,7 @@ for (1 .. $queries) {
                                  > 0)
                          and (q.part is null
                               or entry_found(e.doc, q.patterns, q.part)))::int
-                       from log_entry e, q
+                       from entries e, q
                       where e.guild_id = $1 and e.bot = 0 order by e.id)),
         $server, @$q{qw(category type search after before channel member)},
         $q->{memberRole} // 'either', $q->{role});

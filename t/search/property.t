@@ -1,8 +1,9 @@
 # "total: number of entries matching the filters from this page onwards",
 # "categoryCounts: the category filter itself is not applied to it", "Both are
 # exact, always".  Entries are recorded, some late, some are deleted again, and
-# queries are asked, with any number of checkpoints and any part of the index for
-# searches.  Each page must be the one that a plain look at all entries gives.
+# queries are asked, with any part of the entries in blocks and any part of the
+# index for searches.  Each page must be the one that a plain look at all entries
+# gives.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_QUERIES makes it longer.
 
@@ -23,6 +24,10 @@ note "GUILDLOG_SEED=$seed";
 my $nginx = Guildlog->new(workers => 2, api => 'guildlog_limit off;',
     keeper => 'on interval=5ms');
 index_hold($nginx);
+
+# so that there are many, and many are divided
+$nginx->sql('create or replace function block_size() returns int
+    language sql immutable as $$ select 8 $$');
 
 my %category = map { @$_ } $nginx->sql('select id, category from log_type');
 my @categories = uniq sort values %category;
@@ -156,7 +161,7 @@ sub stored {
     my ($id, $bot) = @_;
 
     return [map { known(json->decode(utf8_of($_->[0]))) } $nginx->sql(
-        q(select doc || '}' from log_entry where guild_id = ? and bot = ?
+        q(select doc || '}' from entries where guild_id = ? and bot = ?
            order by id desc), $id, $bot)];
 }
 
@@ -254,21 +259,45 @@ sub ask {
 }
 
 
-# the keeper does all that there is; how many checkpoints of each kind
-sub checkpoints {
+# how many of its entries are in no block, and how many are in one
+sub hot_and_cold {
     my ($server) = @_;
 
-    1 while $nginx->sql('select checkpoints_make()') > 0;
-    1 while $nginx->sql('select corrections_fold()') > 0;
-    return scalar $nginx->sql('select count(*) from log_checkpoint
-        where guild_id = ?', $server->{id});
+    return ($nginx->sql('select count(*) filter (where arrival is not null),
+        count(*) filter (where arrival is null) from entries
+        where guild_id = ?', $server->{id}))[0]->@*;
 }
 
 
-# or some of it
-sub some_checkpoints {
-    $nginx->sql("select $_") for pick(qw(checkpoints_make(256)
-        corrections_fold(3)));
+# blocks of some of what waits
+sub some_blocks {
+    my ($server) = @_;
+    $nginx->some_blocks($server->{id}, between(1, 60));
+}
+
+
+# a person is forgotten, at once
+sub forget {
+    my ($server, $id) = @_;
+
+    is $nginx->operator('DELETE', "/servers/$server->{id}/members/$id/logs")
+        ->status, 202, 'a person is to be forgotten';
+    wait_for {
+        $nginx->sql('select more from keeper_forget(20000)');
+        die "$_\n" for grep { defined }
+            scalar $nginx->sql('select error from forgotten_person');
+        !$nginx->sql('select count(*) from forgotten_person');
+    } 60, 'the person is forgotten';
+    $server->{entries} = [map { stored($server->{id}, $_) } 0, 1];
+}
+
+
+# all that the derived tables say is so
+sub sound {
+    my ($server) = @_;
+
+    is join("\n", map { join ' | ', map { $_ // '' } @$_ } $nginx->sql(
+        'select * from guildlog.check(?)', $server->{id})), '', 'all fits';
 }
 
 
@@ -293,11 +322,15 @@ sub take_back {
     record($server, 0, @entries);
     held_until($server, '1 hour');
     index_all($nginx, $server->{id});
+    $nginx->blocks($server->{id});
+    cmp_ok +(hot_and_cold($server))[0], '>=', @entries,
+        'what is held is in no block';
     for my $id (@people) {
         $nginx->post("/servers/$server->{id}/active/ignore/executors",
             token => $server->{token}, json => { id => "$id", count => 3 });
     }
     held_until($server, '-2 seconds');
+    $nginx->sql('select count(*) from held_release()');
     index_all($nginx, $server->{id});
     $nginx->patch(@settings, json => { active_ignore => JSON::PP::false });
 
@@ -309,8 +342,8 @@ sub take_back {
 
 sub held_until {
     my ($server, $in) = @_;
-    $nginx->sql('update held_entry set until = now() + ?::interval
-        where guild_id = ?', $in, $server->{id});
+    $nginx->sql('update log_arrival set held_to = now() + ?::interval
+        where guild_id = ? and held_to is not null', $in, $server->{id});
 }
 
 
@@ -334,13 +367,18 @@ for my $plan (qw(pro free pro_lite)) {
     ask($server, int($each / 10) + 1, "$plan, hardly anything stored");
     record($server, 0, $entries->(300)) for 1 .. 3;
     record($server, 1, $entries->(150));
-    ask($server, $each, "$plan, no checkpoint, no index");
+    ask($server, $each, "$plan, all of them hot, no index");
 
-    cmp_ok checkpoints($server), '>', 0, 'checkpoints are made';
+    some_blocks($server) for 1 .. 4;
+    cmp_ok $_, '>', 0, 'some are in blocks' for hot_and_cold($server);
+    ask($server, int($each / 2), "$plan, some in blocks, no index");
+
+    $nginx->blocks($server->{id});
+    is +(hot_and_cold($server))[0], 0, 'all are in blocks';
     index_begin($nginx, $server->{id});
     index_some($nginx, $server->{id}, between(1, $plan eq 'pro' ? 20 : 1));
     cmp_ok +(segments($server))[1], '>', 0, 'and part of the index';
-    ask($server, $each, "$plan, with checkpoints, part of the index");
+    ask($server, $each, "$plan, all in blocks, part of the index");
 
     index_all($nginx, $server->{id});
     for (1 .. 3) {
@@ -354,16 +392,31 @@ for my $plan (qw(pro free pro_lite)) {
     take_back($server, $entries->(60));
     index_all($nginx, $server->{id});
     for (1 .. 4) {
-        some_checkpoints();
-        ask($server, int($each / 4), "$plan, some of them repaired");
+        some_blocks($server);
+        ask($server, int($each / 4), "$plan, some taken back");
         record($server, 0, $entries->(40));
     }
+    sound($server);
 
-    cmp_ok checkpoints($server), '>', 0, 'all of them';
-    is scalar $nginx->sql('select count(*) from log_correction'), 0, '... are';
-    $nginx->sql('delete from log_checkpoint c where c.guild_id = ? and
-        c.last_id % 3 = 0', $server->{id});
-    ask($server, $each, "$plan, some of them gone");
+    # what is past keeping, and goes
+    if ($plan eq 'pro') {
+        my $entries = $server->{entries}[0];
+        record($server, 0, map { { %{ random_entry() },
+            timestamp => now() - 32 * DAY - $_ * HOUR } } 0 .. 60);
+        $server->{entries}[0] = $entries;
+        $nginx->blocks($server->{id});
+        ask($server, int($each / 4), "$plan, some are past keeping");
+        cmp_ok $nginx->sql('select blocks_expire(?, 0::smallint, day_now() - 31,
+            1000)', $server->{id}), '>', 0, 'these go';
+        sound($server);
+    }
+
+    forget($server, $people[0]);
+    index_begin($nginx, $server->{id});
+    index_some($nginx, $server->{id}, between(0, 5));
+    record($server, 0, $entries->(60));
+    some_blocks($server);
+    ask($server, int($each / 2), "$plan, somebody forgotten");
 
     walk($server, $entries) for 1 .. 3;
 
@@ -377,6 +430,7 @@ for my $plan (qw(pro free pro_lite)) {
     index_some($nginx, $server->{id}, between(0, 2));
     record($server, 0, $entries->(20));
     ask($server, int($each / 4), "$plan, reset");
+    sound($server);
 }
 
 
@@ -397,7 +451,7 @@ sub walk {
         push @got, map { $_->{id} } @{ $page->{entries} };
         $cursor = $page->{cursor};
         record($server, 0, $entries->(5));
-        some_checkpoints() if chance(0.5);
+        some_blocks($server) if chance(0.5);
         index_some($nginx, $server->{id}, between(1, 5)) if chance(0.3);
     } while defined $cursor;
 

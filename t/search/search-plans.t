@@ -90,12 +90,13 @@ for my $call (sort keys %calls) {
 segments($guild, 40);
 segments($_, 20) for 1 .. 100;
 record(1000) for 1 .. 20;
+$nginx->blocks($guild);
 $nginx->sql("update search_head set back_id = 0, arrival = 1
     where guild_id = $guild");
 
 # a partition without such entries is two blocks, too
 my $partitions = $nginx->sql(
-    "select count(*) from pg_inherits where inhparent = 'log_entry'::regclass");
+    "select count(*) from pg_inherits where inhparent = 'log_arrival'::regclass");
 
 for my $call (sort keys %calls) {
     my $rows = $session->selectall_arrayref($calls{$call}->());

@@ -20,7 +20,6 @@ typedef struct {
     int64_t                    id;
     ngx_str_t                  text;
     ngx_guildlog_match_doc_t   doc;    /* read and folded */
-    ngx_uint_t                 gone;
     ngx_uint_t                 stored; /* in a segment */
 } entry_t;
 

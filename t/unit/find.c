@@ -25,7 +25,6 @@ typedef struct {
     ngx_uint_t   late;       /* of a hundred: not in the order of ids */
     ngx_uint_t   tail;       /* of a hundred: in no segment, the newest */
     ngx_uint_t   back;       /* of a hundred: in no segment, the oldest */
-    ngx_uint_t   gone;       /* of a hundred */
     ngx_uint_t   text;       /* bytes of random text instead */
 } state_t;
 
@@ -100,8 +99,6 @@ make_entries(const state_t *state)
 
         entries[i].stored = (100 * i >= state->back * nentries
                              && 100 * i < (100 - state->tail) * nentries);
-        entries[i].gone = (entries[i].stored
-                           && entries_random(100) < state->gone);
     }
 }
 
@@ -228,11 +225,6 @@ answers(const ngx_guildlog_match_t *match, u_char *shown, int64_t low,
     n = 0;
 
     for (i = 0; i < nentries; i++) {
-
-        if (entries[i].gone) {
-            (void) ngx_guildlog_find_gone(find, entries[i].id);
-            continue;
-        }
 
         if (!entries[i].stored
             && ngx_guildlog_find_doc(find, entries[i].id, &entries[i].text)
@@ -396,19 +388,17 @@ main(void)
     ngx_uint_t  i;
 
     static const state_t  states[] = {
-        /* entries queries words runs late tail back gone text */
-        { "one run", 400, 1000, 8, 1, 0, 0, 0, 0, 0 },
-        { "runs", 400, 1000, 8, 12, 0, 0, 0, 0, 0 },
-        { "late ones", 400, 1000, 8, 12, 20, 0, 0, 0, 0 },
-        { "some are gone", 400, 1000, 8, 4, 5, 0, 0, 20, 0 },
-        { "few are gone", 400, 1000, 8, 4, 5, 0, 0, 1, 0 },
-        { "a tail", 400, 1000, 8, 6, 5, 20, 0, 3, 0 },
-        { "half is made again", 400, 1000, 8, 6, 5, 5, 50, 3, 0 },
-        { "nothing but a tail", 400, 1000, 8, 1, 0, 100, 0, 0, 0 },
-        { "few entries", 7, 1000, 4, 2, 0, 20, 0, 20, 0 },
-        { "a large day", 36000, 30, 2, 2, 1, 1, 1, 1, 0 },
-        { "many long texts", 1500, 20, 2, 1, 0, 0, 0, 1, 4000 },
-        { "very long ones", 100, 50, 2, 1, 0, 0, 0, 1, 100000 },
+        /* entries queries words runs late tail back text */
+        { "one run", 400, 1000, 8, 1, 0, 0, 0, 0 },
+        { "runs", 400, 1000, 8, 12, 0, 0, 0, 0 },
+        { "late ones", 400, 1000, 8, 12, 20, 0, 0, 0 },
+        { "a tail", 400, 1000, 8, 6, 5, 20, 0, 0 },
+        { "half is made again", 400, 1000, 8, 6, 5, 5, 50, 0 },
+        { "nothing but a tail", 400, 1000, 8, 1, 0, 100, 0, 0 },
+        { "few entries", 7, 1000, 4, 2, 0, 20, 0, 0 },
+        { "a large day", 36000, 30, 2, 2, 1, 1, 1, 0 },
+        { "many long texts", 1500, 20, 2, 1, 0, 0, 0, 4000 },
+        { "very long ones", 100, 50, 2, 1, 0, 0, 0, 100000 },
     };
 
     tap_start();

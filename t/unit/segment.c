@@ -304,8 +304,6 @@ ask(const ngx_guildlog_segment_t *segment, ngx_uint_t queries)
                                         entries_random(2) ? INT64_MAX
                                                           : entries_end(),
                                         INT64_MAX, 3);
-        (void) ngx_guildlog_find_gone(find, entries_end());
-
         answered += (ngx_guildlog_find_segment(find, 0, segment->day,
                                                segment->n, &segment->kinds,
                                                &segment->dir)

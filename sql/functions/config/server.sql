@@ -146,10 +146,6 @@ begin
 
     keeps := plan_keeps(input ->> 'plan', null);
 
-    if keeps and not plan_keeps(was.plan, was.lapsed_at) then
-        perform counted_forget(guild);
-    end if;
-
     if keeps then
         was.lapsed_at := null;
     elsif input ->> 'plan' is not null and plan_keeps(was.plan, null) then

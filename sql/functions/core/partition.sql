@@ -1,12 +1,24 @@
--- The partitions of the log store: see keeper/partition.sql.
+-- The partitions of what arrives and of what became of deliveries, made two
+-- weeks ahead. What lies beyond is refused, so no row is ever moved.
 
 
--- The partitions of a table but for the default one, with their bounds.
+-- The tables that are partitioned, by which key, into how many days each, and
+-- how long a day is kept when it is over.
+
+create or replace function partitioned(out parent text, out key text,
+    out days int, out kept interval)
+returns setof record language sql immutable as $$
+    values ('log_arrival', 'recorded_at', 1, interval '74 hours'),
+           ('lane_batch', 'done_at', 7, interval '33 days')
+$$;
+
+
+-- The partitions of a table, with their bounds.
 
 create or replace function partitions(parent text, out name text,
-    out low text, out high text)
+    out low timestamptz, out high timestamptz)
 returns setof record language sql stable as $$
-    select c.relname, b.bounds[1], b.bounds[2]
+    select c.relname, b.bounds[1]::timestamptz, b.bounds[2]::timestamptz
       from pg_inherits i
       join pg_class c on c.oid = i.inhrelid
      cross join lateral regexp_match(
@@ -22,27 +34,83 @@ $$;
 create or replace function partitions_end(parent text)
 returns date language plpgsql stable as $$
 begin
-    return case parent
-           when 'log_entry' then (
-               select id_day(max(p.high::bigint)) from partitions(parent) p)
-           else (
-               select max(p.high::timestamptz at time zone 'UTC')::date
-                 from partitions(parent) p) end;
+    return (select max(p.high at time zone 'UTC')::date
+              from partitions(parent) p);
 end $$;
 
 
--- Refuses to record where there is no partition for tomorrow: then there soon
--- is none for today. The keeper makes them two weeks ahead.
+-- Of the days up to some ahead, those that have no partition of some table.
+
+create or replace function partitions_missing(ahead int default 14)
+returns int language plpgsql stable as $$
+begin
+    return (
+        select max(greatest(0, today() + ahead + 1
+                               - greatest(partitions_end(t.parent), today())))
+          from partitioned() t);
+end $$;
+
+
+-- What never changes again is frozen by the first vacuum that comes to it.
+
+create or replace function partition_make(parent text, low date, high date,
+    name text default null)
+returns void language plpgsql as $$
+begin
+    name := coalesce(name, parent || '_' || to_char(low, 'YYYYMMDD'));
+    execute format('create table %I (like %I including all)', name, parent);
+    execute format('alter table %I set (autovacuum_freeze_min_age = 0, '
+                   'autovacuum_vacuum_insert_scale_factor = 0, '
+                   'autovacuum_vacuum_insert_threshold = 20000)', name);
+    execute format('alter table %I attach partition %I '
+                   'for values from (%L) to (%L)', parent, name,
+                   low || ' 00:00Z', high || ' 00:00Z');
+end $$;
+
+
+-- Makes the partitions up to some days ahead, and before the first of them one
+-- for everything older. False: somebody was in the way. No request is kept
+-- waiting by it: a partition comes beside what is read and written.
+
+create or replace function partitions_ensure(ahead int default 14)
+returns boolean language plpgsql set lock_timeout = '200ms' as $$
+declare
+    p    record;
+    day  date;
+begin
+    perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
+
+    for p in
+        select * from partitioned()
+    loop
+        day := partitions_end(p.parent);
+
+        if day is null then
+            day := case p.days when 1 then today()
+                   else date_trunc('week', today()::timestamp)::date end;
+            perform partition_make(p.parent, '2015-01-01', day,
+                                   p.parent || '_past');
+        end if;
+
+        while day <= today() + ahead loop
+            perform partition_make(p.parent, day, day + p.days);
+            day := day + p.days;
+        end loop;
+    end loop;
+
+    return true;
+exception when lock_not_available then
+    return false;
+end $$;
+
+
+-- Called before the first entry of a day: makes the partitions that the keeper
+-- has not, and refuses to record without.
 
 create or replace function partitions_reach()
-returns void language plpgsql stable as $$
-declare
-    tomorrow  constant date := today() + 1;
+returns void language plpgsql as $$
 begin
-    if to_regclass('log_entry_' || to_char(tomorrow, 'YYYYMMDD')) is null
-       and to_regclass('log_entry_default') is null
-       and partitions_end('log_entry') <= tomorrow
-    then
+    if partitions_missing(1) > 0 and not partitions_ensure(1) then
         perform refuse(503, 'there is no partition for tomorrow: the keeper '
                             'has not made one for two weeks');
     end if;

@@ -95,8 +95,9 @@ returns boolean language sql immutable as $$
 $$;
 
 
--- Ends the days of grace of plans that lapsed, with which the index of searches
--- goes. A time to come was told by a clock that was ahead.
+-- Ends the days of grace of plans that lapsed, with which the index of
+-- searches goes, and all that is more than a day old, when blocks are made
+-- next. A time to come was told by a clock that was ahead.
 
 create or replace function server_lapses()
 returns void language plpgsql set enable_seqscan = off as $$
@@ -105,6 +106,10 @@ begin
         update server s
            set lapsed_at = null where s.lapsed_at < now() - interval '7 days'
         returning s.guild_id
+    ),
+    dues as (
+        update log_head h
+           set due_at = now() from ended e where h.guild_id = e.guild_id
     )
     update search_head h
        set leaving = true from ended e where h.guild_id = e.guild_id;

@@ -105,12 +105,16 @@ create or replace function entry_last(guild bigint)
 returns bigint language plpgsql stable as $$
 begin
     return (
-        select max(e.id)
-          from generate_series(0, 1) b (bot)
-         cross join lateral (
-             select x.id from log_entry x
-              where x.guild_id = guild and x.bot = b.bot
-              order by x.id desc limit 1) e);
+        select max(greatest(
+                   (select k.last_id from log_block k
+                     where k.guild_id = guild and k.bot = h.bot
+                     order by k.first_id desc limit 1),
+                   (select max(a.id) from log_arrival a
+                     where a.guild_id = guild and a.bot = h.bot
+                       and a.arrival > h.blocked
+                       and a.recorded_at between h.since and h.last_at)))
+          from log_head h
+         where h.guild_id = guild);
 end $$;
 
 

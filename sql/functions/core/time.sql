@@ -45,11 +45,33 @@ returns bigint language sql stable as $$
 $$;
 
 
+-- The same days as numbers, since 2015: that of an id, and its first id.
+
+create or replace function day_of(id bigint)
+returns int language sql immutable as $$
+    select ((id >> 22) / 86400000)::int
+$$;
+
+
+create or replace function day_low(day int)
+returns bigint language sql immutable as $$
+    select (day::bigint * 86400000) << 22
+$$;
+
+
 -- A time as the API writes it: ms since the epoch.
 
 create or replace function ms(at timestamptz)
 returns bigint language sql stable as $$
     select (extract(epoch from at) * 1000)::bigint
+$$;
+
+
+-- The day that it is, so.
+
+create or replace function day_now()
+returns int language sql stable as $$
+    select day_of(time_id(ms(now())))
 $$;
 
 

@@ -60,8 +60,8 @@ begin
            coalesce(max(c.oldest_ms), 0) as oldest_ms
       into others from counted c;
 
-    held := (select count(*) from held_entry e
-              where not e.released and e.channel_id is not null
+    held := (select count(*) from log_arrival e
+              where e.held_to is not null and e.dstatus is null
                 and shard_of(e.guild_id) = any (mine));
 
     status := 200;

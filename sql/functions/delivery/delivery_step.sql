@@ -308,38 +308,30 @@ begin
     return query
         select e.seq,
                e.id < time_id(ms(old)) and coalesce(e.again < old, true)
-               and coalesce(mine.resumed_at < old, true)
-               and not exists (
-                   select from log_event k
-                    where k.guild_id = guild and k.bot = mine.bot
-                      and k.arrival = e.arrival
-                      and k.entry_id is not null
-                      and k.recorded_at > old),
+               and coalesce(mine.resumed_at < old, true),
                e.doc, coalesce(t.format_type, option.format_type),
                coalesce(t.color, -1), shown, spoken, option.spoilers
-          from ((select n.seq, n.id, n.arrival, n.type, n.doc,
-                        null::timestamptz as again
-                   from log_entry n
+          from ((select n.seq, n.id, n.type, n.doc, n.recorded_at as again
+                   from log_arrival n
                   where n.guild_id = guild
                     and n.lane = delivery_peek.lane
                     and n.seq > behind
+                    and n.recorded_at <= (
+                            select h.last_at from log_head h
+                             where h.guild_id = guild and h.bot = mine.bot)
                   order by n.seq limit most)
                 union all
-                (select h.seq, n.id, n.arrival, n.type, n.doc, null
-                   from held_entry h
-                  cross join lateral log_entry_one(guild, mine.bot, h.id) n
-                  where h.guild_id = guild
-                    and h.lane = delivery_peek.lane
-                    and h.seq > behind
-                  order by h.seq limit most)
-                union all
-                (select r.seq, n.id, n.arrival, n.type, n.doc, r.at
-                   from replay r
-                  cross join lateral log_entry_one(guild, mine.bot, r.id) n
-                  where r.guild_id = guild
-                    and r.lane = delivery_peek.lane
-                    and r.seq > behind
-                  order by r.seq limit most)
+                select p.seq, n.id, n.type, n.doc, p.at
+                  from (select r.* from replay r
+                         where r.guild_id = guild
+                           and r.lane = delivery_peek.lane
+                           and r.seq > behind
+                           and not (r.first and exists (
+                               select from log_arrival x
+                                where x.guild_id = guild
+                                  and x.lane = r.lane and x.seq = r.seq))
+                         order by r.seq limit most) p
+                 cross join lateral entry_named(guild, mine.bot, p.id) n
                 order by 1 limit most) e
           left join logging_type t
             on t.guild_id = guild and t.bot = mine.bot

@@ -122,22 +122,21 @@ language plpgsql stable as $$
 begin
     return query
         select e.id, e.bot, e.type
-          from log_entry e
+          from log_arrival e
          where e.guild_id = guild
            and e.lane = doubt_entries.lane
            and e.seq between seq_from and seq_to
          union all
-        select e.id, e.bot, e.type
-          from (select h.id, h.bot from held_entry h
-                 where h.guild_id = guild
-                   and h.lane = doubt_entries.lane
-                   and h.seq between seq_from and seq_to
-                 union all
-                select r.id, r.bot from replay r
-                 where r.guild_id = guild
-                   and r.lane = doubt_entries.lane
-                   and r.seq between seq_from and seq_to) p
-         cross join lateral log_entry_one(guild, p.bot, p.id) e;
+        select e.id, r.bot, e.type
+          from replay r
+         cross join lateral entry_named(guild, r.bot, r.id) e
+         where r.guild_id = guild
+           and r.lane = doubt_entries.lane
+           and r.seq between seq_from and seq_to
+           and not (r.first and exists (
+               select from log_arrival x
+                where x.guild_id = guild
+                  and x.lane = r.lane and x.seq = r.seq));
 end $$;
 
 

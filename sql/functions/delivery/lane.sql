@@ -322,7 +322,7 @@ end $$;
 
 
 -- The same for one, unless somebody has it; whether it did it. An entry refers
--- to its lane until it is rewritten or past keeping, so a lane that has any is
+-- to its lane until its delivery is settled, so a lane that has any is
 -- looked at again in a day.
 
 create or replace function lane_forget(guild bigint, lane bigint)
@@ -351,10 +351,11 @@ end $$;
 create or replace function lane_referred(guild bigint, lane bigint)
 returns boolean language plpgsql stable as $$
 begin
-    return exists (select from log_entry e
+    return exists (select from log_arrival e
                     where e.guild_id = guild and e.lane = lane_referred.lane)
-        or exists (select from held_entry h
-                    where h.guild_id = guild and h.lane = lane_referred.lane)
+        or exists (select from log_block k
+                    where k.guild_id = guild and k.settle is not null
+                      and strpos(k.said, 'l' || lane_referred.lane || ' ') > 0)
         or exists (select from replay r
                     where r.guild_id = guild and r.lane = lane_referred.lane)
         or exists (select from doubt d

@@ -6,8 +6,7 @@ call type_make('log_open', $$
     id    bigint,
     lane  bigint,
     seq   bigint,
-    at    timestamptz,    -- before which nothing was decided
-    held  boolean
+    at    timestamptz     -- before which nothing was decided
 $$);
 
 call type_make('log_delivery', $$
@@ -24,93 +23,37 @@ returns text language sql immutable as $$
 $$;
 
 
--- Is all that there is to say of deliveries said by the entries themselves?
--- Nothing was ever held then, nor had a lane to wait in.
-
-create or replace function deliveries_settled(guild bigint, bot smallint)
-returns boolean language plpgsql stable as $$
-begin
-    return not exists (select from lane l where l.guild_id = guild)
-       and not exists (select from held_entry h
-                        where h.guild_id = guild
-                          and h.bot = deliveries_settled.bot);
-end $$;
-
-
--- Do their places tell what became of entries? None was ever held then, nor is
--- any sent again.
-
-create or replace function deliveries_placed(guild bigint, bot smallint)
-returns boolean language plpgsql stable as $$
-begin
-    return not exists (select from held_entry h
-                        where h.guild_id = guild
-                          and h.bot = deliveries_placed.bot)
-       and not exists (select from replay r
-                        where r.guild_id = guild
-                          and r.bot = deliveries_placed.bot);
-end $$;
-
-
--- What entries say then.
-
-create or replace function settled_word(status smallint)
-returns text language sql immutable as $$
-    select delivery_word(coalesce(status, 0::smallint))
-$$;
-
-
-create or replace function settled_reason(status smallint, reason text)
-returns text language sql immutable as $$
-    select case when status is null then 'queued' else reason end
-$$;
-
-
 -- The deliveries of several entries. channel_id is set only if it is not the
--- channel that was chosen when the entry was recorded. A status stored in the
--- entry counts. Without one the entry is held while active ignore may still
--- remove it; after that its lane tells. If the result is final and not
--- delivered, the entry may have been replayed: then the replay tells.
+-- channel that was chosen when the entry was recorded. What an entry says
+-- itself counts; else its lane tells. If the result is final and not delivered,
+-- the entry may have been replayed: then the replay tells. One that was put
+-- there because its row of log_arrival is gone is told by it, too.
 
 create or replace function deliveries_of(guild bigint, bot smallint,
     entries log_found[])
-returns table (id bigint, status text, reason text, channel_id bigint,
+returns table (id bigint, status smallint, reason text, channel_id bigint,
     message_id bigint)
 language plpgsql stable as $$
 declare
-    found  log_delivery[];
+    found  constant log_delivery[] := deliveries_first(guild, entries);
     again  log_open[];
 begin
-    if cardinality(entries) = 0 then
-        return;
-    end if;
-
-    found := deliveries_first(guild, bot, entries);
-
-    if exists (select from replay r
-                where r.guild_id = guild and r.bot = deliveries_of.bot)
-    then
-        again := array(
-            select row(f.id, r.lane, r.seq, r.at, false)::log_open
-              from unnest(found) f
-              join replay r
-                on r.guild_id = guild and r.bot = deliveries_of.bot
-               and r.id = f.id
-             where f.status < 2
-               and f.reason not in ('held', 'queued', 'retrying',
-                                    'in_flight'));
-    end if;
-
-    return query
-        select f.id, delivery_word(f.status), f.reason, null::bigint,
-               f.message_id
+    again := array(
+        select row(f.id, r.lane, r.seq, r.at)::log_open
           from unnest(found) f
-         where again is null
-            or f.id not in (select o.id from unnest(again) o);
+          join replay r
+            on r.guild_id = guild and r.bot = deliveries_of.bot
+           and r.id = f.id and not r.first
+         where f.status < 2
+           and f.reason not in ('held', 'queued', 'retrying', 'in_flight'));
 
     return query
-        select d.id, delivery_word(d.status), d.reason, l.channel_id,
-               d.message_id
+        select f.id, f.status, f.reason, null::bigint, f.message_id
+          from unnest(found) f
+         where f.id not in (select o.id from unnest(again) o);
+
+    return query
+        select d.id, d.status, d.reason, l.channel_id, d.message_id
           from unnest(again) o
           join lane l on l.guild_id = guild and l.lane = o.lane
           join lanes_deliveries(guild, again) d on d.id = o.id;
@@ -121,7 +64,8 @@ end $$;
 
 create or replace function delivery_of(guild bigint, bot smallint,
     e log_found)
-returns table (status text, reason text, channel_id bigint, message_id bigint)
+returns table (status smallint, reason text, channel_id bigint,
+    message_id bigint)
 language sql stable as $$
     select d.status, d.reason, coalesce(d.channel_id, e.dchannel_id),
            d.message_id
@@ -131,39 +75,45 @@ $$;
 
 -- What is said of them where they were sent first.
 
-create or replace function deliveries_first(guild bigint, bot smallint,
-    entries log_found[])
+create or replace function deliveries_first(guild bigint, entries log_found[])
 returns log_delivery[] language plpgsql stable as $$
 declare
-    open  log_open[];
+    open  constant log_open[] := array(
+        select row(e.id, e.lane, e.seq,
+                   to_timestamp(id_time(e.id) / 1000.0))::log_open
+          from unnest(entries) e
+         where e.dstatus is null and e.lane is not null);
 begin
-    open := array(
-        select row(e.id, e.lane, e.seq, to_timestamp(id_time(e.id) / 1000.0),
-                   e.dreason = 'held')::log_open
-          from unnest(entries) e
-         where e.dstatus is null);
-
-    if exists (select from unnest(open) o where o.held) then
-        open := array(
-            select row(o.id, coalesce(o.lane, h.lane), coalesce(o.seq, h.seq),
-                       o.at, h.until > clock_timestamp())::log_open
-              from unnest(open) o
-              left join held_entry h
-                on h.guild_id = guild and h.bot = deliveries_first.bot
-               and h.id = o.id and o.held);
-    end if;
-
     return array(
-        select row(e.id, e.dstatus, e.dreason, e.dmessage_id)::log_delivery
+        select row(e.id, coalesce(e.dstatus, 0),
+                   case when e.dstatus is null then 'queued'
+                        else e.dreason end, e.dmessage_id)::log_delivery
           from unnest(entries) e
-         where e.dstatus is not null
-         union all
-        select row(o.id, 0, case when o.held then 'held' else 'queued' end,
-                   null)::log_delivery
-          from unnest(open) o
-         where o.lane is null
+         where e.dstatus is not null or e.lane is null
          union all
         select d from lanes_deliveries(guild, open) d);
+end $$;
+
+
+-- Lines of what is said of these entries, with what became of them in the place
+-- of where to look it up.
+
+create or replace function log_told(guild bigint, bot smallint, ids bigint[],
+    said text)
+returns text language plpgsql stable as $$
+begin
+    return (
+        with heard as materialized (
+            select h.*
+              from unnest(ids, string_to_array(said, E'\n')) u (id, said)
+             cross join lateral log_heard(u.id, null, u.said, null) h
+        )
+        select string_agg(log_said(d.status, d.reason,
+                   coalesce(d.channel_id, h.dchannel_id), d.message_id, null,
+                   null), E'\n' order by h.id)
+          from heard h
+          join deliveries_of(guild, bot, array(
+                   select row(x.*)::log_found from heard x)) d on d.id = h.id);
 end $$;
 
 

@@ -84,13 +84,9 @@ returns bigint language plpgsql stable as $$
 begin
     return greatest(0, ms(clock_timestamp()) - id_time((
         select min(e.id)
-          from (select n.id from log_entry n
+          from (select n.id from log_arrival n
                  where n.guild_id = guild and n.lane = lane_age.lane
                    and n.seq = lane_age.seq
-                 union all
-                select h.id from held_entry h
-                 where h.guild_id = guild and h.lane = lane_age.lane
-                   and h.seq = lane_age.seq
                  union all
                 select time_id(ms(r.at)) from replay r
                  where r.guild_id = guild and r.lane = lane_age.lane

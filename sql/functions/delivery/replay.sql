@@ -41,15 +41,13 @@ create or replace function undelivered_named(q undelivered_query,
 returns setof undelivered language plpgsql stable as $$
 begin
     return query
-        select 0::bigint, e.id, e.bot, e.id, e.type, d.channel_id,
-               (d.status = 'unknown')::int::smallint, d.reason
+        select 0::bigint, e.id, b::smallint, e.id, e.type, d.channel_id,
+               d.status, d.reason
           from generate_series(0, 1) b
-          join log_entry e
-            on e.guild_id = q.guild and e.bot = b and e.id = any (ids)
-         cross join lateral delivery_of(q.guild, e.bot, row(e.id, e.type,
-                   e.dstatus, e.lane, e.seq, e.dchannel_id, e.dmessage_id,
-                   e.dreason, null)::log_found) d
-         where d.status <> 'delivered'
+         cross join lateral entries_named(q.guild, b::smallint, ids) e
+         cross join lateral delivery_of(q.guild, b::smallint,
+                   row(e.*)::log_found) d
+         where d.status < 2
            and d.reason = any (q.reasons)
            and e.id >= q.low and e.id < q.high
            and (q.channel is null or d.channel_id = q.channel)
@@ -95,7 +93,7 @@ begin
           from lane_places(ways.channels, ends) p
         on conflict on constraint replay_pkey
             do update set lane = excluded.lane, seq = excluded.seq,
-                          at = excluded.at;
+                          at = excluded.at, first = false;
 
         replayed := replayed + cardinality(ways.ids);
         doubtful := doubtful + (select count(*) from unnest(ways.statuses) s

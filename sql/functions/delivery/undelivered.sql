@@ -1,6 +1,6 @@
--- What did not arrive, for the operator. The entries of a server are listed in
--- the order of (lane, seq); those without a lane come first, as lane 0, in the
--- order of their ids.
+-- What did not arrive, for the operator, of the last 7 days. The entries of a
+-- server are listed in the order of (lane, seq); those without a lane come
+-- first, as lane 0, in the order of their ids.
 
 call type_make('undelivered', $$
     lane        bigint,
@@ -32,8 +32,8 @@ call type_make('lane_entry', $$
 $$);
 
 
--- The entries that have these places of a lane now. One that was sent again
--- has left its place for another.
+-- The entries that have these places of a lane now, as far as their rows of
+-- log_arrival tell. One that was sent again has left its place for another.
 
 create or replace function lane_entries(guild bigint, lane bigint, low bigint,
     high bigint)
@@ -41,26 +41,52 @@ returns setof lane_entry language plpgsql stable as $$
 begin
     return query
         select n.seq, n.bot, n.id, false
-          from log_entry n
+          from log_arrival n
          where n.guild_id = guild and n.lane = lane_entries.lane
-           and n.seq between low and high
+           and n.seq between low and high and n.dstatus is null
            and not exists (select from replay r
                             where r.guild_id = guild and r.bot = n.bot
-                              and r.id = n.id)
+                              and r.id = n.id and not r.first)
         union all
-        select h.seq, h.bot, h.id, false
-          from held_entry h
-         where h.guild_id = guild and h.lane = lane_entries.lane
-           and h.seq between low and high
-           and not exists (select from replay r
-                            where r.guild_id = guild and r.bot = h.bot
-                              and r.id = h.id)
-        union all
-        select r.seq, r.bot, r.id, true
+        select r.seq, r.bot, r.id, not r.first
           from replay r
          where r.guild_id = guild and r.lane = lane_entries.lane
            and r.seq between low and high
+           and not (r.first and exists (
+               select from log_arrival x
+                where x.guild_id = guild
+                  and x.lane = r.lane and x.seq = r.seq))
          order by 1;
+end $$;
+
+
+-- What blocks say did not arrive, and was not sent again: of that lane; 0: what
+-- had none. Where its row of log_arrival is kept, that is looked at instead.
+
+create or replace function blocks_lost(guild bigint, bot smallint,
+    lane bigint, low bigint, high bigint)
+returns setof log_found language plpgsql stable as $$
+begin
+    return query
+        select h.*
+          from log_block k
+         cross join lateral unnest(k.ids, string_to_array(k.said, E'\n'))
+                   with ordinality u (id, said, place)
+         cross join lateral log_heard(u.id, (ascii(substr(
+                   k.types, u.place::int, 1)) - 26)::smallint, u.said, null) h
+         where k.guild_id = guild and k.bot = blocks_lost.bot
+           and k.lost and k.day >= day_now() - 7
+           and k.first_id < high and k.last_id >= low
+           and u.id >= low and u.id < high and u.said ~ '^[01]'
+           and coalesce(h.lane, 0) = blocks_lost.lane
+           and not exists (
+               select from log_arrival x
+                where x.guild_id = guild
+                  and x.lane = h.lane and x.seq = h.seq)
+           and not exists (
+               select from replay r
+                where r.guild_id = guild and r.bot = k.bot and r.id = u.id
+                  and not r.first);
 end $$;
 
 
@@ -97,43 +123,34 @@ begin
 end $$;
 
 
--- Those that have a status of their own, or are held.
+-- Those that have no lane.
 
 create or replace function undelivered_placeless(q undelivered_query,
     behind bigint, most int)
 returns setof undelivered language plpgsql stable as $$
+declare
+    at  constant timestamptz := clock_timestamp();
 begin
     return query
-        select 0::bigint, e.id, e.bot, e.id, n.type, n.dchannel_id, e.status,
-               e.reason
-          from ((select d.bot, d.id, d.dstatus, d.dreason
-                   from generate_series(0, 1) b
-                  cross join lateral (
-                        select * from log_entry x
-                         where x.guild_id = q.guild and x.bot = b
-                           and x.dstatus < 2
-                           and x.id > behind and x.id >= q.low
-                           and x.id < q.high
-                           and (q.reasons is null
-                                or x.dreason = any (q.reasons))
-                           and (q.channel is null
-                                or x.dchannel_id = q.channel)
-                           and not exists (
-                               select from replay r
-                                where r.guild_id = q.guild and r.bot = b
-                                  and r.id = x.id)
-                         order by x.id limit most) d)
-                union all
-                (select h.bot, h.id, 0::smallint,
-                        case when h.until > clock_timestamp() then 'held'
-                             else 'queued' end
-                   from held_entry h
-                  where h.guild_id = q.guild and not h.released
-                    and h.channel_id is not null)) e (bot, id, status, reason)
-         cross join lateral log_entry_one(q.guild, e.bot, e.id) n
+        select 0::bigint, e.id, e.bot::smallint, e.id, e.type, e.dchannel_id,
+               e.dstatus, e.dreason
+          from (select b.bot, f.id, f.type, f.dstatus, f.dchannel_id, f.dreason
+                  from generate_series(0, 1) b (bot)
+                 cross join lateral arrivals_hot(q.guild, b.bot::smallint) a
+                 cross join lateral arrival_found(a, at) f
+                 where f.dstatus < 2
+                 union all
+                select b.bot, f.id, f.type, f.dstatus, f.dchannel_id, f.dreason
+                  from generate_series(0, 1) b (bot)
+                 cross join lateral blocks_lost(q.guild, b.bot::smallint, 0,
+                           greatest(behind + 1, q.low), q.high) f) e
          where e.id > behind and e.id >= q.low and e.id < q.high
-           and (q.reasons is null or e.reason = any (q.reasons))
-           and (q.channel is null or n.dchannel_id = q.channel)
+           and (q.reasons is null or e.dreason = any (q.reasons))
+           and (q.channel is null or e.dchannel_id = q.channel)
+           and not exists (
+               select from replay r
+                where r.guild_id = q.guild and r.bot = e.bot and r.id = e.id
+                  and not r.first)
          order by e.id limit most;
 end $$;
 
@@ -146,27 +163,31 @@ create or replace function undelivered_of(q undelivered_query, l lane,
 returns setof undelivered language plpgsql stable as $$
 begin
     return query
-        select l.lane, e.seq, e.bot, e.id, n.type, l.channel_id, e.status,
+        select l.lane, e.seq, e.bot, e.id, e.type, l.channel_id, e.status,
                e.reason
-          from ((select p.*, b.status, b.reason
+          from ((select p.*, n.type, b.status, b.reason
                    from lane_batch b
                   cross join lateral lane_entries(q.guild, l.lane,
                             greatest(b.seq_from, behind + 1), b.seq_to) p
+                  cross join lateral entry_named(q.guild, p.bot, p.id) n
                   where b.guild_id = q.guild and b.lane = l.lane
                     and b.status < 2 and b.seq_to > behind
                     and (q.reasons is null or b.reason = any (q.reasons)))
                 union all
-                (select p.*, w.status, w.reason
+                (select p.*, n.type, w.status, w.reason
                    from lane_head h
                   cross join lateral lane_entries(q.guild, l.lane,
                             greatest(h.head, behind) + 1,
                             9223372036854775807) p
+                  cross join lateral entry_named(q.guild, p.bot, p.id) n
                   cross join lateral lane_waiting(row(h.*)::lane_head, p.seq) w
                   where h.guild_id = q.guild and h.lane = l.lane)
-               ) e (seq, bot, id, again, status, reason)
-         cross join lateral log_entry_one(q.guild, e.bot, e.id) n
-         where (n.dstatus is null or e.again)
-           and e.id >= q.low and e.id < q.high
+                union all
+                (select f.seq, l.bot, f.id, false, f.type, f.dstatus, f.dreason
+                   from blocks_lost(q.guild, l.bot, l.lane, q.low, q.high) f
+                  where f.seq > behind)
+               ) e (seq, bot, id, again, type, status, reason)
+         where e.id >= q.low and e.id < q.high
            and (q.reasons is null or e.reason = any (q.reasons))
          order by e.seq limit most;
 end $$;
@@ -189,12 +210,15 @@ begin
         (select b.guild_id from lane_batch b
           where b.guild_id > behind and b.status < 2
           order by b.guild_id limit 1),
-        (select e.guild_id from log_entry e
+        (select k.guild_id from log_block k
+          where k.guild_id > behind and k.lost and k.day >= day_now() - 7
+          order by k.guild_id limit 1),
+        (select e.guild_id from log_arrival e
           where e.guild_id > behind and e.dstatus < 2
           order by e.guild_id limit 1),
-        (select min(h.guild_id) from held_entry h
-          where h.guild_id > behind and not h.released
-            and h.channel_id is not null));
+        (select h.guild_id from log_arrival h
+          where h.guild_id > behind and h.held_to is not null
+          order by h.guild_id limit 1));
 end $$;
 
 
@@ -223,26 +247,32 @@ begin
                   from lane_batch b
                  cross join lateral lane_entries(guild, b.lane, b.seq_from,
                                                  b.seq_to) p
-                 cross join lateral log_entry_one(guild, p.bot, p.id) e
-                 where b.guild_id = guild
-                   and b.status < 2
-                   and (e.dstatus is null or p.again)
+                 where b.guild_id = guild and b.status < 2
                  group by 1
                 union all
-                select e.dreason, count(*)
-                  from log_entry e
-                  left join replay r
-                    on r.guild_id = e.guild_id and r.bot = e.bot
-                   and r.id = e.id
-                 where e.guild_id = guild
-                   and e.dstatus < 2 and r.id is null
+                select f.dreason, count(*)
+                  from (select b::smallint as bot
+                          from generate_series(0, 1) b) b
+                 cross join lateral (
+                       select 0::bigint as lane
+                        union all
+                       select l.lane from lane l
+                        where l.guild_id = guild and l.bot = b.bot) l
+                 cross join lateral blocks_lost(guild, b.bot, l.lane, 0,
+                           9223372036854775807) f
                  group by 1
                 union all
-                select case when h.until > clock_timestamp() then 'held'
-                            else 'queued' end, 1
-                  from held_entry h
-                 where h.guild_id = guild
-                   and not h.released and h.channel_id is not null
+                select f.dreason, count(*)
+                  from (select b::smallint as bot
+                          from generate_series(0, 1) b) b
+                 cross join lateral arrivals_hot(guild, b.bot) a
+                 cross join lateral arrival_found(a, clock_timestamp()) f
+                 where f.dstatus < 2
+                   and not exists (
+                       select from replay r
+                        where r.guild_id = guild and r.bot = b.bot
+                          and r.id = f.id and not r.first)
+                 group by 1
                ) u (reason, n)
          where u.n > 0
          group by 1;

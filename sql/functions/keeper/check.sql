@@ -24,15 +24,15 @@ begin
         return query
             select c.structure, concat_ws(' bot, ', bot_name(b), c.what),
                    c.expected, c.found
-              from (select * from check_head(guild, b, low)
+              from (select * from check_head(guild, b)
                      union all
-                    select * from check_checkpoints(guild, b, low)
+                    select * from check_blocks(guild, b)
                      union all
-                    select * from check_corrections(guild, b, low)
+                    select * from check_days(guild, b)
                      union all
-                    select * from check_events(guild, b, low)
+                    select * from check_actors(guild, b)
                      union all
-                    select * from check_held(guild, b, low)
+                    select * from check_hot(guild, b)
                      union all
                     select * from check_search(guild, b, low)) c;
     end loop;
@@ -44,19 +44,18 @@ end $$;
 
 -- The counters of a (server, bot).
 
-create or replace function check_head(guild bigint, bot smallint, low bigint)
+create or replace function check_head(guild bigint, bot smallint)
 returns setof difference language plpgsql stable as $$
 declare
     head     log_head;
-    arrival  bigint;
-    oldest   bigint;
+    arrival  constant bigint := (
+                 select max(a.arrival) from log_arrival a
+                  where a.guild_id = guild and a.bot = check_head.bot);
+    oldest   constant bigint := id_time(entry_first(guild, bot, 0,
+                                                    9223372036854775807));
 begin
     select * into head from log_head h
      where h.guild_id = guild and h.bot = check_head.bot;
-
-    select max(e.arrival), id_time(min(e.id)) into arrival, oldest
-      from log_entry e
-     where e.guild_id = guild and e.bot = check_head.bot and e.id >= low;
 
     return query
         select 'log_head', d.what, d.expected, d.found
@@ -67,134 +66,179 @@ begin
                ('first_log_at', 'at most ' || oldest,
                 coalesce(head.first_log_at::text, 'none'),
                 coalesce(head.first_log_at <= oldest, false)),
-               ('counted', 'at most ' || head.arrival, head.counted::text,
-                head.counted <= head.arrival),
-               ('counted, or listed', 'at least ' || head.arrival - 255,
-                head.counted::text,
-                head.arrival - head.counted < 256
-                or exists (select from log_uncounted u
-                            where u.guild_id = guild
-                              and u.bot = check_head.bot)))
+               ('blocked', 'at most ' || head.arrival, head.blocked::text,
+                head.blocked <= head.arrival),
+               ('due_at, as something waits', 'a time', 'none',
+                head.arrival = head.blocked or head.due_at is not null))
                d (what, expected, found, fits)
          where d.expected is not null and not d.fits;
 end $$;
 
 
--- Between each two checkpoints: what they and the corrections say lies there,
--- and the entries that do.
+-- Each block says of its entries what they are, and no two overlap.
 
-create or replace function check_checkpoints(guild bigint, bot smallint,
-    low bigint)
+create or replace function check_blocks(guild bigint, bot smallint)
 returns setof difference language plpgsql stable set work_mem = '64MB' as $$
 begin
     return query
-        with c as materialized (
-            select l.last_id, l.cum,
-                   row_number() over (order by l.last_id) as n
-              from log_checkpoint l
-             where l.guild_id = guild and l.bot = check_checkpoints.bot
-               and l.last_id >= low
-        ), bounds as materialized (
-            select array_agg(c.last_id order by c.n) as ids,
-                   min(c.last_id) as first, max(c.last_id) as last from c
-        ), entries as (
-            select width_bucket(e.id - 1, b.ids) as n, e.type + 1 as place,
-                   count(*) as sum
-              from bounds b
-              join log_entry e
-                on e.guild_id = guild and e.bot = check_checkpoints.bot
-               and e.id > b.first and e.id <= b.last
-             group by 1, 2
-        ), counts as (
-            select t.n, t.place, sum(t.sum) as sum
-              from (select a.n, u.place, u.last - u.first
-                      from c a
-                      join c z on z.n = a.n + 1
-                     cross join lateral unnest(a.cum, z.cum)
-                           with ordinality u (first, last, place)
-                     where u.last <> u.first
-                     union all
-                    select width_bucket(x.id - 1, b.ids), x.place, x.n
-                      from bounds b
-                      join log_correction x
-                        on x.guild_id = guild
-                       and x.bot = check_checkpoints.bot
-                       and x.id > b.first and x.id <= b.last)
-                   t (n, place, sum)
-             group by 1, 2
+        with k as materialized (
+            select b.*, string_to_array(b.docs, E'\n') as its_docs,
+                   lead(b.first_id) over (order by b.first_id) as next
+              from log_block b
+             where b.guild_id = guild and b.bot = check_blocks.bot
+        ), u as materialized (
+            select k.first_id, v.id, v.type, v.doc,
+                   lag(v.id) over (partition by k.first_id
+                                   order by v.place) as before
+              from k
+             cross join lateral unnest(k.ids, string_to_array(k.types, null),
+                       k.its_docs) with ordinality v (id, type, doc, place)
+        ), bits as (
+            select u.first_id, bit_or(kinds_low(u.type)) as low,
+                   bit_or(kinds_high(u.type)) as high
+              from u where u.type is not null group by u.first_id
         )
-        select 'log_checkpoint', format('place %s, ids behind %s up to %s',
-                      coalesce(e.place, s.place), a.last_id, z.last_id),
-               coalesce(e.sum, 0)::text, coalesce(s.sum, 0)::text
-          from entries e
-          full join counts s on s.n = e.n and s.place = e.place
-          join c a on a.n = coalesce(e.n, s.n)
-          join c z on z.n = a.n + 1
-         where coalesce(e.sum, 0) <> coalesce(s.sum, 0)
-         order by a.n, 2;
+        select 'log_block', format('block %s, %s', d.first_id, d.what),
+               d.expected, d.found
+          from (select k.first_id, x.*
+                  from k
+                  left join bits b on b.first_id = k.first_id
+                 cross join lateral (values
+                       ('n', cardinality(k.ids)::text, k.n::text),
+                       ('types', k.n::text, length(k.types)::text),
+                       ('docs', k.n::text, cardinality(k.its_docs)::text),
+                       ('said', k.n::text, cardinality(
+                            string_to_array(k.said, E'\n'))::text),
+                       ('first_id', k.ids[1]::text, k.first_id::text),
+                       ('last_id', k.ids[k.n]::text, k.last_id::text),
+                       ('day', day_of(k.first_id)::text, k.day::text),
+                       ('day of the last', k.day::text,
+                        day_of(k.last_id)::text),
+                       ('kinds', b.low || ' ' || b.high,
+                        k.kinds0 || ' ' || k.kinds1)) x (what, expected, found)
+                 where x.expected is distinct from x.found
+                 union all
+                select k.first_id, 'the last', 'before ' || k.next,
+                       k.last_id::text
+                  from k where k.last_id >= k.next
+                 union all
+                select u.first_id, 'entry ' || u.id,
+                       'of type ' || ascii(u.type) - 26 || ', behind '
+                       || coalesce(u.before, 0), left(u.doc, 60)
+                  from u
+                 where u.id <= u.before
+                    or u.doc not like '{"id":"' || u.id || '","type":'
+                                      || ascii(u.type) - 26 || ',%') d
+         order by 2;
 end $$;
 
 
--- A correction is of checkpoints from its id on, so there is one.
+-- Days count what is in blocks.
 
-create or replace function check_corrections(guild bigint, bot smallint,
-    low bigint)
+create or replace function check_days(guild bigint, bot smallint)
 returns setof difference language plpgsql stable as $$
 begin
     return query
-        select 'log_correction', format('place %s, id %s', x.place, x.id),
-               'a checkpoint from there on', 'none'
-          from log_correction x
-         where x.guild_id = guild and x.bot = check_corrections.bot
-           and x.id >= low
-           and not exists (
-               select from log_checkpoint c
-                where c.guild_id = x.guild_id and c.bot = x.bot
-                  and c.last_id >= x.id)
-         order by x.id, x.place;
+        select 'log_day', format('day %s, type %s', coalesce(a.day, c.day),
+                                 coalesce(a.type, c.type)),
+               coalesce(a.n, 0)::text, coalesce(c.n, 0)::text
+          from (select k.day, (ascii(u.type) - 26)::bigint as type,
+                       count(*) as n
+                  from log_block k
+                 cross join lateral unnest(string_to_array(k.types, null))
+                       u (type)
+                 where k.guild_id = guild and k.bot = check_days.bot
+                 group by 1, 2) a
+          full join (select d.day, v & 127 as type, v >> 7 as n
+                       from log_day d
+                      cross join lateral unnest(d.counts::bigint[]) v
+                      where d.guild_id = guild and d.bot = check_days.bot) c
+            on c.day = a.day and c.type = a.type
+         where a.n is distinct from c.n
+         order by 2;
 end $$;
 
 
--- Each entry of which the events are to know has its event.
+-- Who did something is known, with the last entry in a block.
 
-create or replace function check_events(guild bigint, bot smallint, low bigint)
+create or replace function check_actors(guild bigint, bot smallint)
 returns setof difference language plpgsql stable as $$
 begin
     return query
-        select 'log_event', 'entry ' || e.id, 'an event', 'none'
-          from log_head h
-          join log_entry e on e.guild_id = h.guild_id and e.bot = h.bot
-         where h.guild_id = guild and h.bot = check_events.bot
-           and e.id >= check_events.low
-           and e.arrival > events_from(h.days, h.arrival)
-           and not exists (
-               select from log_event k
-                where k.guild_id = guild and k.bot = check_events.bot
-                  and k.arrival = e.arrival and k.entry_id = e.id);
+        select 'log_actor', 'executor ' || coalesce(d.who, a.executor_id),
+               coalesce(d.id::text, 'none'), coalesce(a.last_id::text, 'none')
+          from blocks_actors(guild, check_actors.bot) d
+          full join (select * from log_actor x
+                      where x.guild_id = guild and x.bot = check_actors.bot) a
+            on a.executor_id = d.who
+         where d.id is distinct from a.last_id
+         order by 2;
 end $$;
 
 
--- An entry that says it is held is known to be, and what is held is there.
+create or replace function blocks_actors(guild bigint, bot smallint,
+    out who bigint, out id bigint)
+returns setof record language plpgsql stable as $$
+begin
+    return query
+        select doc_executor(u.doc), max(u.id)
+          from log_block k
+         cross join lateral unnest(k.ids, string_to_array(k.docs, E'\n'))
+               u (id, doc)
+         where k.guild_id = guild and k.bot = blocks_actors.bot
+           and doc_executor(u.doc) is not null
+         group by 1;
+end $$;
 
-create or replace function check_held(guild bigint, bot smallint, low bigint)
+
+-- What arrived last is all there, was not recorded before log_head says, and is
+-- in no block; what is older is. When a plan ended the oldest days went, which
+-- may have rows here for some days more.
+
+create or replace function check_hot(guild bigint, bot smallint)
 returns setof difference language plpgsql stable as $$
 begin
     return query
-        select 'held_entry', 'entry ' || e.id, 'a row', 'none'
-          from log_entry e
-         where e.guild_id = guild and e.bot = check_held.bot
-           and e.id >= low and e.dstatus is null and e.dreason = 'held'
-           and not exists (
-               select from held_entry h
-                where h.guild_id = guild and h.bot = e.bot and h.id = e.id)
-         order by e.id;
-    return query
-        select 'held_entry', 'row ' || h.id, 'an entry', 'none'
-          from held_entry h
-         where h.guild_id = guild and h.bot = check_held.bot and h.id >= low
-           and not exists (
-               select from log_entry_one(guild, check_held.bot, h.id))
-         order by h.id;
+        select 'log_arrival', 'arrival ' || d.arrival, d.expected, d.found
+          from (select n.arrival, 'a row' as expected, 'none' as found
+                  from log_head h
+                 cross join lateral generate_series(
+                           h.blocked + 1, h.arrival) n (arrival)
+                 where h.guild_id = guild and h.bot = check_hot.bot
+                   and not exists (
+                       select from arrival_one(guild, h.bot, n.arrival))
+                 union all
+                select a.arrival, 'recorded between ' || h.since || ' and '
+                       || h.last_at, a.recorded_at::text
+                  from log_head h
+                  join log_arrival a
+                    on a.guild_id = h.guild_id and a.bot = h.bot
+                   and a.arrival > h.blocked
+                   and a.recorded_at not between h.since and h.last_at
+                 where h.guild_id = guild and h.bot = check_hot.bot
+                 union all
+                select a.arrival,
+                       case when a.arrival > h.blocked
+                            then 'entry ' || a.id || ' in no block'
+                            else 'entry ' || a.id || ' in a block' end,
+                       case when a.arrival > h.blocked then 'in one'
+                            else 'in none' end
+                  from log_head h
+                  join log_arrival a
+                    on a.guild_id = h.guild_id and a.bot = h.bot
+                  join server s on s.guild_id = h.guild_id
+                 where h.guild_id = guild and h.bot = check_hot.bot
+                   and a.id >= day_low(day_now() - 31)
+                   and exists (select from block_at(guild, h.bot, a.id) k
+                                where a.id = any (k.ids))
+                       <> (a.arrival <= h.blocked)
+                   and (a.arrival > h.blocked
+                        or plan_keeps(s.plan, s.lapsed_at)
+                           and day_of(a.id) >= (
+                               select min(x.day) from log_day x
+                                where x.guild_id = guild
+                                  and x.bot = check_hot.bot))) d
+         order by 2;
 end $$;
 
 
@@ -247,16 +291,16 @@ returns setof difference language plpgsql stable set work_mem = '64MB' as $$
 begin
     return query
         with place as materialized (
-            select e.lane, e.seq, e.id from log_entry e
+            select e.lane, e.seq, e.id from log_arrival e
              where e.guild_id = guild and e.lane is not null
-               and e.dstatus is null and e.id >= check_places.low
-             union all
-            select h.lane, h.seq, h.id from held_entry h
-             where h.guild_id = guild and h.lane is not null
-               and h.id >= check_places.low
+               and e.dstatus is null
              union all
             select r.lane, r.seq, r.id from replay r
              where r.guild_id = guild and r.id >= check_places.low
+               and not (r.first and exists (
+                   select from log_arrival x
+                    where x.guild_id = guild
+                      and x.lane = r.lane and x.seq = r.seq))
         ), counted as (
             select p.lane, p.seq, count(*) as n, min(p.id) as id
               from place p group by 1, 2

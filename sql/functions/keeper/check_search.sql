@@ -16,7 +16,7 @@ begin
         return;
     end if;
 
-    low := greatest(low, search_first(head.oldest));
+    low := greatest(low, day_low(head.oldest));
     return query
         select 'search_segment', format('segment %s of day %s', s.key, s.day),
                'a day from ' || head.oldest || ' on', 'an earlier one'
@@ -25,15 +25,15 @@ begin
            and s.day between 0 and head.oldest - 1
          order by s.day, s.key;
     return query select * from check_search_entries(head, low);
-    return query select * from check_search_tail(head, low);
 end $$;
 
 
--- Each entry is in one segment and not gone, or in none and to be looked at by
--- its arrival or as one of the back part.
+-- Each entry is in one segment, or in none and to be looked at by its arrival
+-- or as one of the back part.
 
 create or replace function check_search_entries(head search_head, low bigint)
-returns setof difference language plpgsql stable set work_mem = '64MB' as $$
+returns setof difference language plpgsql stable set work_mem = '64MB'
+set enable_nestloop = off as $$
 begin
     return query
         with indexed as (
@@ -41,20 +41,26 @@ begin
               from search_segment s
              cross join lateral segment_ids(s.day, s.n, s.body) i (id)
              where s.guild_id = head.guild_id and s.bot = head.bot
-               and s.day >= search_day(check_search_entries.low)
+               and s.day >= day_of(check_search_entries.low)
                and i.id >= check_search_entries.low
-               and not exists (
-                   select from search_gone g
-                    where g.guild_id = head.guild_id and g.bot = head.bot
-                      and g.id = i.id)
              group by i.id
+        ), late as materialized (
+            select a.id, a.arrival > head.arrival as behind,
+                   a.arrival > head.back_arrival as since
+              from log_arrival a
+             where a.guild_id = head.guild_id and a.bot = head.bot
+               and a.id is not null
         ), entry as (
-            select e.id, e.arrival <= head.arrival
+            select e.id, not coalesce(l.behind, false)
                          and not (e.id < head.back_id
-                                  and e.arrival <= head.back_arrival) as done
-              from log_entry e
-             where e.guild_id = head.guild_id and e.bot = head.bot
-               and e.id >= check_search_entries.low
+                                  and not coalesce(l.since, false)) as done
+              from (select unnest(k.ids) as id from log_block k
+                     where k.guild_id = head.guild_id and k.bot = head.bot
+                     union all
+                    select a.id from arrivals_hot(head.guild_id, head.bot) a
+                   ) e
+              left join late l on l.id = e.id
+             where e.id >= check_search_entries.low
         )
         select 'search_segment', 'entry ' || coalesce(e.id, i.id),
                case when e.done then 'in one segment' else 'in no segment' end,
@@ -66,30 +72,12 @@ begin
 end $$;
 
 
--- What arrived since is found by its event.
-
-create or replace function check_search_tail(head search_head, low bigint)
-returns setof difference language plpgsql stable as $$
-begin
-    return query
-        select 'log_event', 'entry ' || e.id, 'an event', 'none'
-          from log_entry e
-         where e.guild_id = head.guild_id and e.bot = head.bot
-           and e.id >= low and e.arrival > head.arrival
-           and not exists (
-               select from log_event k
-                where k.guild_id = head.guild_id and k.bot = head.bot
-                  and k.arrival = e.arrival and k.entry_id = e.id)
-         order by e.id;
-end $$;
-
-
 -- The ids of a segment: 7 bytes each, the lowest one first, behind the first id
 -- of its day. One that has not as many is of no entries.
 
 create or replace function segment_ids(day int, n int, body bytea)
 returns setof bigint language sql immutable as $$
-    select search_first(day)
+    select day_low(day)
            + get_byte(b.ids, 7 * i)
            + (get_byte(b.ids, 7 * i + 1)::bigint << 8)
            + (get_byte(b.ids, 7 * i + 2)::bigint << 16)

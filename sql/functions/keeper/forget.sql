@@ -34,7 +34,9 @@ begin
     delete from token t where t.guild_id = guild;
     delete from logging_channels c where c.guild_id = guild;
     delete from logging_type t where t.guild_id = guild;
-    delete from held_entry h where h.guild_id = guild and not h.released;
+    update log_arrival a
+       set held_to = null, dstatus = 0, dreason = 'off'
+     where a.guild_id = guild and a.held_to is not null;
 
     update server s
        set forgotten_at = at,
@@ -142,8 +144,7 @@ end $$;
 
 
 -- The tables with rows of servers, each partition by itself. Lanes come first:
--- what is written by who delivers depends on them. log_change comes last: what
--- goes from a partition that is being rewritten is noted there.
+-- what is written by who delivers depends on them.
 
 create or replace function server_tables()
 returns setof regclass language plpgsql stable as $$
@@ -156,7 +157,7 @@ begin
          where c.relnamespace = 'guildlog'::regnamespace
            and c.relkind = 'r'
            and c.relname <> 'server'
-         order by c.relname = 'log_change', c.relname !~ '^lane', c.relname;
+         order by c.relname !~ '^lane', c.relname;
 end $$;
 
 

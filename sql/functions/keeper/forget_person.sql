@@ -206,7 +206,7 @@ begin
     insert into forgotten_person as p (guild_id, user_id, arrivals)
     values (guild, operator_person_forget.user_id, arrivals)
     on conflict on constraint forgotten_person_pkey
-        do update set arrivals = excluded.arrivals, bot = 0, at_id = 0,
+        do update set arrivals = excluded.arrivals, step = 0, at = 0,
                       due_at = '-infinity';
 
     delete from directory d
@@ -265,8 +265,10 @@ begin
 end $$;
 
 
--- Walks along the entries of both bots for 100 ms, or until it has looked at so
--- many, then along what is derived from them. True until all is done.
+-- Walks along what arrived and is kept, of both bots, then along the blocks of
+-- both, then along what is derived from them: for 100 ms, or until it has
+-- looked at so many entries. True until all is done. Arrivals come first:
+-- blocks are made of them.
 
 create or replace function person_forget(p forgotten_person, budget int)
 returns boolean language plpgsql as $$
@@ -274,72 +276,133 @@ declare
     until  constant timestamptz := clock_timestamp() + interval '100 ms';
     rest   int := budget;
 begin
-    while p.bot < 2 and rest > 0 and clock_timestamp() < until loop
-        p.at_id := entries_forget(p, least(rest, 200));
+    while p.step < 4 and rest > 0 and clock_timestamp() < until loop
+        p.at := case when p.step < 2 then arrivals_forget(p, least(rest, 200))
+                else blocks_forget(p, 8) end;
         rest := rest - 200;
 
-        if p.at_id is null then
-            p.bot := p.bot + 1;
-            p.at_id := 0;
+        if p.at is null then
+            p.step := p.step + 1;
+            p.at := 0;
         end if;
     end loop;
 
-    if p.bot = 2 then
-        perform person_forget_rest(p);
+    if p.step = 4 then
+        perform actor_forget(p, b::smallint) from generate_series(0, 1) b;
+        perform search_begin(s.guild_id, s.bot)
+           from search_head s where s.guild_id = p.guild_id and s.format = 0;
         delete from forgotten_person f
          where f.guild_id = p.guild_id and f.user_id = p.user_id;
         return false;
     end if;
 
     update forgotten_person f
-       set bot = p.bot, at_id = p.at_id, error = null
+       set step = p.step, at = p.at, error = null
      where f.guild_id = p.guild_id and f.user_id = p.user_id;
     return true;
 end $$;
 
 
--- Takes the person out of the next entries, at most so many; the last of them,
--- null behind the last one of the bot. Nobody else changes rows of entries
--- while log_head is held, so that each is still what was read.
+-- Takes the person out of what arrived next, at most so many; the last arrival
+-- that was looked at, null behind the last one that is meant. Nobody else
+-- changes these rows while log_head is held. Blocks are made neither.
 
-create or replace function entries_forget(p forgotten_person, most int)
+create or replace function arrivals_forget(p forgotten_person, most int)
 returns bigint language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
+    its   constant smallint := p.step;
     part  record;
 begin
+    perform blocks_wait(p.guild_id, its);
     perform from log_head h
-      where h.guild_id = p.guild_id and h.bot = p.bot for update;
+      where h.guild_id = p.guild_id and h.bot = its for update;
 
     with looked as materialized (
-        select e.id, e.arrival, e.type, e.doc
-          from log_entry e
-         where e.guild_id = p.guild_id and e.bot = p.bot and e.id > p.at_id
-         order by e.id limit most
+        select a.arrival, a.type, a.doc
+          from log_arrival a
+         where a.guild_id = p.guild_id and a.bot = its and a.arrival > p.at
+           and a.arrival <= p.arrivals[its + 1]
+         order by a.arrival limit most
     ), bared as materialized (
-        select l.*, case when l.arrival <= p.arrivals[p.bot + 1]
-                          and position(p.user_id::text in l.doc) > 0
+        select l.*, case when position(p.user_id::text in l.doc) > 0
                          then person_out(l.doc, l.type, p.user_id)
                     end as bare
           from looked l
     )
-    select max(b.id) as last, count(*) as n,
-           array_agg(b.id) filter (where b.bare <> b.doc) as ids,
+    select max(b.arrival) as last, count(*) as n,
+           array_agg(b.arrival) filter (where b.bare <> b.doc) as places,
            array_agg(b.bare) filter (where b.bare <> b.doc) as docs
       into part
       from bared b;
 
-    if part.ids is not null then
-        update log_entry e
-           set doc = b.doc, executor_id = nullif(e.executor_id, p.user_id),
-               target_id = nullif(e.target_id, p.user_id)
-          from unnest(part.ids, part.docs) b (id, doc)
-         where e.guild_id = p.guild_id and e.bot = p.bot and e.id = b.id
-           and e.id > p.at_id and e.id <= part.last;
-        perform person_unfind(p);
+    if part.places is not null then
+        update log_arrival a
+           set doc = b.doc
+          from unnest(part.places, part.docs) b (arrival, doc)
+         where a.guild_id = p.guild_id and a.bot = its
+           and a.arrival = b.arrival
+           and a.arrival > p.at and a.arrival <= part.last;
+        perform person_unfind(p, its);
     end if;
 
     return case when part.n = most then part.last end;
+end $$;
+
+
+-- The same of the next blocks; the id of the last one. What arrived later than
+-- the request is not meant.
+
+create or replace function blocks_forget(p forgotten_person, most int)
+returns bigint language plpgsql as $$
+declare
+    its   constant smallint := p.step - 2;
+    k     log_block;
+    bare  text;
+    last  bigint;
+    n     int := 0;
+begin
+    perform blocks_wait(p.guild_id, its);
+
+    for k in
+        select * from log_block b
+         where b.guild_id = p.guild_id and b.bot = its and b.first_id > p.at
+         order by b.first_id limit most
+    loop
+        last := k.first_id;
+        n := n + 1;
+        continue when position(p.user_id::text in k.docs) = 0;
+
+        bare := block_forget(k, p);
+
+        if bare <> k.docs then
+            update log_block b
+               set docs = bare
+             where b.guild_id = p.guild_id and b.bot = its
+               and b.first_id = k.first_id;
+            perform person_unfind(p, its);
+        end if;
+    end loop;
+
+    return case when n = most then last end;
+end $$;
+
+
+create or replace function block_forget(k log_block, p forgotten_person)
+returns text language plpgsql stable as $$
+declare
+    late  constant bigint[] := arrivals_late(k.guild_id, k.bot,
+              p.arrivals[k.bot + 1], k.first_id, k.last_id + 1);
+begin
+    return (
+        select string_agg(
+                   case when position(p.user_id::text in u.doc) > 0
+                         and u.id <> all (late)
+                        then person_out(u.doc, (ascii(u.type) - 26)::smallint,
+                                        p.user_id)
+                        else u.doc end, E'\n' order by u.id)
+          from unnest(k.ids, string_to_array(k.docs, E'\n'),
+                      string_to_array(k.types, null)) u (id, doc, type));
 end $$;
 
 
@@ -347,35 +410,38 @@ end $$;
 -- on: searches look at the entries until it was made anew. Pages that are kept
 -- are asked for again, since log_head changes.
 
-create or replace function person_unfind(p forgotten_person)
+create or replace function person_unfind(p forgotten_person, bot smallint)
 returns void language plpgsql as $$
 begin
-    perform record_begin(p.guild_id, p.bot, 0);
-    perform search_drop(p.guild_id, p.bot);
+    perform record_begin(p.guild_id, bot, 0);
+    perform search_drop(p.guild_id, bot);
 end $$;
 
 
--- What is derived from the entries, when these are done. What was copied for
--- the rewrite of a partition is copied again, by what log_change says.
+-- The person did nothing any more, or what was recorded since the request.
 
-create or replace function person_forget_rest(p forgotten_person)
+create or replace function actor_forget(p forgotten_person, bot smallint)
 returns void language plpgsql as $$
 declare
-    w  log_rewrite;
+    last  bigint;
 begin
-    perform search_begin(s.guild_id, s.bot)
-       from search_head s where s.guild_id = p.guild_id and s.format = 0;
+    perform blocks_wait(p.guild_id, bot);
 
-    for w in
-        select * from log_rewrite r
-         where r.step in ('fill', 'settle')
-           and to_regclass(format('guildlog.%I', r.name)) is not null
-    loop
-        execute format('delete from %I e using log_change c '
-                       'where c.guild_id = $1 and e.guild_id = $1 '
-                       'and e.bot = c.bot and e.id = c.id', w.name)
-          using p.guild_id;
-    end loop;
+    last := (select max(a.id)
+               from log_head h
+               join log_arrival a
+                 on a.guild_id = h.guild_id and a.bot = h.bot
+                and a.arrival > p.arrivals[h.bot + 1]
+                and a.arrival <= h.blocked
+              where h.guild_id = p.guild_id and h.bot = actor_forget.bot
+                and doc_executor(a.doc) = p.user_id);
+
+    delete from log_actor a
+     where a.guild_id = p.guild_id and a.bot = actor_forget.bot
+       and a.executor_id = p.user_id;
+    perform actors_add(p.guild_id, actor_forget.bot, array[p.user_id],
+                       array[last])
+      where last is not null;
 end $$;
 
 
@@ -400,16 +466,11 @@ begin
 
     with looked as materialized (
         select e.id, octet_length(e.doc) as size,
-               e.executor_id = operator_person_logs.user_id
-               or e.target_id = operator_person_logs.user_id
-               or position(operator_person_logs.user_id::text in e.doc) > 0
-                  and person_speaks(e.doc, operator_person_logs.user_id)
-                  as theirs
-          from log_entry e
-         where e.guild_id = guild and e.bot = its
-           and e.id < coalesce(abs(operator_person_logs.below),
-                               9223372036854775807)
-         order by e.id desc limit 5000
+               position(operator_person_logs.user_id::text in e.doc) > 0
+               and person_named(e.doc, operator_person_logs.user_id) as theirs
+          from entries_within(guild, its, 0,
+                   coalesce(abs(operator_person_logs.below),
+                            9223372036854775807), null, 5000) e
     ), fitting as (
         select t.id, sum(t.size) over (order by t.id desc) - t.size
                      < 1048576 as fits
@@ -434,18 +495,20 @@ begin
              when its = 0 then -9223372036854775807 end,
         null, null, null, null)::log_row;
 
-    return query select * from log_rows_sent(q, null, null, null);
+    return query select * from log_rows_sent(q, null, null);
 end $$;
 
 
--- Is the person named as the author of a message, or by a change?
+-- Did the person do or suffer it, or are they named as the author of a message,
+-- or by a change?
 
-create or replace function person_speaks(doc text, person bigint)
+create or replace function person_named(doc text, person bigint)
 returns boolean language plpgsql immutable as $$
 declare
     e  constant jsonb := (doc || '}')::jsonb;
 begin
-    return e -> 'messages' @> jsonb_build_array(
+    return person::text in (e #>> '{executor,id}', e #>> '{target,id}')
+        or e -> 'messages' @> jsonb_build_array(
                jsonb_build_object('authorId', person::text))
         or exists (select from changes_strings(changes_in(e)) s
                     where s.value = person::text);

@@ -6,30 +6,28 @@
 -- The tasks and how often each has its turn. Each is a function keeper_<task>,
 -- here or in the room of its subject. It gets the number of entries that it may
 -- look at, and says whether there is more to do at once, and what is left
--- undone, in its own unit. Those of the night get 0 by day: then they only say
--- what is undone, as does search: the module does that by itself, see
+-- undone, in its own unit. Search only says that: the module does the work, see
 -- search_job().
 
-create or replace function keeper_tasks(out task text, out every interval,
-    out nightly boolean)
+create or replace function keeper_tasks(out task text, out every interval)
 returns setof record language sql immutable as $$
-    values ('partitions',  interval '10 minutes', false),
-           ('expiry',      interval '10 minutes', false),
-           ('requests',    interval '1 minute',   false),
-           ('lanes',       interval '10 minutes', false),
-           ('searchable',  interval '1 minute',   false),
-           ('checkpoints', interval '1 second',   false),
-           ('search',      interval '10 seconds', false),
-           ('corrections', interval '1 second',   false),
-           ('forget',      interval '1 second',   false),
-           ('rewrite',     interval '1 minute',   true)
+    values ('partitions',  interval '10 minutes'),
+           ('expiry',      interval '10 minutes'),
+           ('requests',    interval '10 seconds'),
+           ('lanes',       interval '10 minutes'),
+           ('searchable',  interval '1 minute'),
+           ('blocks',      interval '1 second'),
+           ('settle',      interval '10 minutes'),
+           ('search',      interval '10 seconds'),
+           ('forget',      interval '1 second')
 $$;
 
 
 -- Does a step, the turn of one task: 200 if another one is due at once, 202 if
 -- it is to hurry besides, 204 if none is. body: {"task": {age_ms, took_us, lag,
 -- errors, error, parked}, …}, whoever did them; error is of this step, parked:
--- how many servers are left out. The night goes from one hour (UTC) to another.
+-- how many servers are left out. (The module of version 0.2 says when it is
+-- night.)
 
 create or replace function keeper_step(budget int default 20000,
     from_hour int default 2, to_hour int default 5, out status int,
@@ -49,7 +47,7 @@ begin
     end if;
 
     if its is not null then
-        fault := keeper_run(its, budget, keeper_night(from_hour, to_hour));
+        fault := keeper_run(its, budget);
     end if;
 
     status := case when its is null or keeper_next() is null then 204
@@ -102,24 +100,13 @@ begin
 end $$;
 
 
-create or replace function keeper_night(from_hour int, to_hour int)
-returns boolean language plpgsql stable as $$
-declare
-    hour  constant int := extract(hour from now() at time zone 'UTC');
-begin
-    return case when from_hour < to_hour
-                then hour >= from_hour and hour < to_hour
-                else hour >= from_hour or hour < to_hour end;
-end $$;
-
-
 -- Gives a task its turn. Returns what went wrong, or null. A lock that was not
 -- free is no error: the task is tried again. A task that failed does each
 -- server in a subtransaction of its own from then on (apart), until a turn has
 -- reached the last server and none is parked; see keeper_park(). The result
 -- also names the servers that were parked since the last turn of the task.
 
-create or replace function keeper_run(task text, budget int, night boolean)
+create or replace function keeper_run(task text, budget int)
 returns text language plpgsql as $$
 declare
     began  constant timestamptz := clock_timestamp();
@@ -136,12 +123,10 @@ begin
     begin
         execute format('select more, lag from %I($1)', 'keeper_' || task)
            into turn
-          using case when night or not its.nightly then budget else 0 end;
+          using budget;
 
-        select string_agg(case p.task when 'rewrite'
-                          then 'what is before ' || id_day(p.guild_id)
-                          else 'server ' || p.guild_id end
-                          || ': ' || p.fault, '; '), count(*)
+        select string_agg('server ' || p.guild_id || ': ' || p.fault, '; '),
+               count(*)
           into fault, n
           from keeper_parked p
           join keeper k on k.task = p.task
@@ -185,38 +170,12 @@ begin
 end $$;
 
 
--- Partitions for the days to come. Undone: days without one, today's first.
-
-create or replace function keeper_partitions(budget int, out more boolean,
-    out lag bigint)
-language plpgsql as $$
-declare
-    ready  constant boolean := partitions_ensure();
-begin
-    lag := partitions_missing();
-    more := ready and lag > 0;
-end $$;
-
-
--- Drops what is past keeping. Undone: partitions that are.
-
-create or replace function keeper_expiry(budget int, out more boolean,
-    out lag bigint)
-language plpgsql as $$
-declare
-    ready  constant boolean := partitions_expire(budget);
-begin
-    lag := (select count(*) from partitions_expired());
-    more := ready and lag > 0;
-end $$;
-
-
 -- Forgets the requests of active ignore that ran out, a server after the other.
 -- Undone: held entries that were to be released a minute ago.
 
 create or replace function keeper_requests(budget int, out more boolean,
     out lag bigint)
-language plpgsql as $$
+language plpgsql set enable_seqscan = off as $$
 declare
     its  record;
 begin
@@ -225,16 +184,21 @@ begin
          where a.expires_at < now() - interval '1 hour'
             or a.requested_at > clock_timestamp() + interval '10 seconds'
          union
-        select h.guild_id, h.bot from held_entry h
-         where h.until > clock_timestamp() + interval '10 seconds'
+        select h.guild_id, h.bot from log_arrival h
+         where h.held_to > clock_timestamp() + interval '10 seconds'
+            or h.held_to < clock_timestamp() - interval '1 hour'
     loop
         perform keeper_each('requests', its.guild_id, its.bot,
                             'select requests_forget($1, $2)', null);
     end loop;
 
+    -- who delivers does it; where nobody does, it is done here
+
+    perform from held_release(least(budget, 1000));
     more := sessions_forget(budget) = budget;
-    lag := (select count(*) from held_entry h
-             where not h.released and h.until < now() - interval '1 minute');
+    lag := (select count(*) from log_arrival h
+             where h.held_to is not null
+               and h.held_to < now() - interval '1 minute');
 end $$;
 
 
@@ -256,12 +220,12 @@ begin
 
     get diagnostics n = row_count;
 
-    update held_entry h
-       set until = at
+    update log_arrival h
+       set held_to = at
      where h.guild_id = guild and h.bot = requests_forget.bot
-       and h.until > ahead;
+       and h.held_to > ahead;
 
-    return n;
+    return n + held_expire(guild, bot);
 end $$;
 
 
@@ -286,54 +250,4 @@ begin
     more := lanes_forget(most) >= most;
     lag := (select count(*) from lane l
              where l.state = 'closed' and l.look_at <= now());
-end $$;
-
-
--- Makes checkpoints. Undone: entries of servers that are to get one.
-
-create or replace function keeper_checkpoints(budget int, out more boolean,
-    out lag bigint)
-language plpgsql as $$
-begin
-    more := checkpoints_make(budget) * checkpoint_every() >= budget;
-    lag := coalesce((select sum(h.arrival - h.counted) from log_uncounted u
-                      join log_head h
-                        on h.guild_id = u.guild_id and h.bot = u.bot), 0);
-end $$;
-
-
--- Works corrections into checkpoints. Undone: corrections.
-
-create or replace function keeper_corrections(budget int, out more boolean,
-    out lag bigint)
-language plpgsql as $$
-declare
-    most  constant int := greatest(budget / 64, 1);
-begin
-    more := corrections_fold(most) >= most;
-    lag := (select count(*) from log_correction);
-end $$;
-
-
--- Makes days weeks, and weeks days: to copy an entry is more than to look at
--- it. Undone: partitions that wait for it. What it fails for is left out as
--- servers are, by the end of its ids.
-
-create or replace function keeper_rewrite(budget int, out more boolean,
-    out lag bigint)
-language plpgsql as $$
-begin
-    begin
-        more := budget > 0 and rewrite_step(greatest(budget / 4, 1));
-    exception when others then
-        if sqlstate = '55P03' or not keeper_apart('rewrite') then
-            raise;
-        end if;
-
-        perform keeper_park('rewrite', rewrite_give_up(), 0::smallint,
-                            sqlstate || ' ' || sqlerrm);
-        more := true;
-    end;
-
-    lag := rewrite_waiting();
 end $$;

@@ -1,17 +1,12 @@
 -- Making what is derived from the entries of a server anew, while the service
--- goes on. What is derived may be missing at any time: then answers come from
--- the entries, exact and slower, until the keeper has made it again. So it is
--- enough to take it away, in one transaction.
+-- goes on: the counts of days and who did something, at once; the index of
+-- searches, by the keeper.
 --
--- Lock: log_head of both bots, then lane_tail and lane of all lanes, at last
--- search_head. To look at every entry takes seconds, so that is done before,
--- without a lock. What was found is looked at again under the locks, with what
--- came since: a function below that gets ranges of places looks at these only.
-
-call type_make('rebuild_entry', $$
-    bot  smallint,
-    id   bigint
-$$);
+-- Lock: log_made and log_head of both bots, then lane_tail and lane of all
+-- lanes, at last search_head. To look at every entry takes seconds, so that is
+-- done before, without a lock. What was found is looked at again under the
+-- locks, with what came since: a function below that gets ranges of places
+-- looks at these only.
 
 -- places of a lane, with both ends
 
@@ -24,9 +19,7 @@ $$);
 -- what was found without a lock
 
 call type_make('rebuild_seen', $$
-    arrivals  bigint[],          -- of bot 0 and 1: the last one of an entry
-    unheld    rebuild_entry[],   -- entries that say they are held
-    unfound   rebuild_entry[],   -- rows of held_entry without an entry
+    arrivals  bigint[],          -- of bot 0 and 1: the last one
     lasts     rebuild_range[],   -- the last place of each lane
     tails     rebuild_range[],   -- the places behind the tail of each lane
     heads     rebuild_range[],   -- the places behind the head of each lane
@@ -41,12 +34,13 @@ returns void language plpgsql set search_path = guildlog, pg_temp as $$
 declare
     seen  constant rebuild_seen := rebuild_look(guild);
 begin
+    perform blocks_wait(guild, b::smallint) from generate_series(0, 1) b;
     perform from log_head h where h.guild_id = guild order by h.bot for update;
 
     perform rebuild_head(guild, b::smallint, seen.arrivals[b + 1])
        from generate_series(0, 1) b;
-    perform counted_forget(guild);
-    perform rebuild_held(guild, seen);
+    perform days_make(guild, b::smallint) from generate_series(0, 1) b;
+    perform actors_make(guild, b::smallint) from generate_series(0, 1) b;
     perform rebuild_lanes(guild, seen);
     perform search_begin(guild, b::smallint) from generate_series(0, 1) b;
 end $$;
@@ -63,19 +57,9 @@ declare
     seen   rebuild_seen;
 begin
     seen.arrivals := array(
-        select (select max(e.arrival) from log_entry e
+        select (select max(e.arrival) from log_arrival e
                  where e.guild_id = guild and e.bot = b)
           from generate_series(0, 1) b order by b);
-    seen.unheld := array(
-        select row(e.bot, e.id)::rebuild_entry from log_entry e
-         where e.guild_id = guild and e.dstatus is null and e.dreason = 'held'
-           and not exists (select from held_entry h
-                            where h.guild_id = guild and h.bot = e.bot
-                              and h.id = e.id));
-    seen.unfound := array(
-        select row(h.bot, h.id)::rebuild_entry from held_entry h
-         where h.guild_id = guild
-           and not exists (select from log_entry_one(guild, h.bot, h.id)));
     select array_agg(row(w.lane, p.last, p.last)::rebuild_range),
            array_agg(row(w.lane, coalesce(t.tail, 0) + 1,
                          w.high)::rebuild_range),
@@ -102,9 +86,8 @@ end $$;
 
 
 -- The counters that entries tell. A higher arrival is safe: numbers that nobody
--- has are none's. So is it to say that the events know nothing so far. A row is
--- missing where nothing was recorded. The first entry is looked up under the
--- lock: it may have been held, and taken back since.
+-- has are none's. A row is missing where nothing was recorded. The first entry
+-- is looked up under the lock: it may have been held, and taken back since.
 
 create or replace function rebuild_head(guild bigint, bot smallint,
     last bigint)
@@ -116,39 +99,47 @@ begin
 
     update log_head h
        set arrival = greatest(h.arrival, last),
-           days = null,
-           first_log_at = least(h.first_log_at, (
-               select id_time(e.id) from log_entry e
-                where e.guild_id = guild and e.bot = rebuild_head.bot
-                order by e.id limit 1))
+           since = least(h.since, (
+               select min(a.recorded_at) from log_arrival a
+                where a.guild_id = guild and a.bot = rebuild_head.bot
+                  and a.arrival > h.blocked)),
+           last_at = greatest(h.last_at, (
+               select max(a.recorded_at) from log_arrival a
+                where a.guild_id = guild and a.bot = rebuild_head.bot)),
+           due_at = case when greatest(h.arrival, last) > h.blocked
+                         then coalesce(h.due_at, clock_timestamp()) end,
+           first_log_at = least(h.first_log_at, id_time(entry_first(
+               guild, h.bot, 0, 9223372036854775807)))
      where h.guild_id = guild and h.bot = rebuild_head.bot;
 end $$;
 
 
--- An entry that says it is held, and of which is not known when it is released,
--- may have been sent: it is unconfirmed. An entry that is not there is held no
--- more.
+-- The counts of days, by what is in blocks.
 
-create or replace function rebuild_held(guild bigint, seen rebuild_seen)
+create or replace function days_make(guild bigint, bot smallint)
 returns void language plpgsql as $$
-declare
-    unfound  rebuild_entry[];
 begin
-    update log_entry e
-       set dstatus = 1, dreason = 'unconfirmed'
-      from unnest(seen.unheld) u
-     where e.guild_id = guild and e.bot = u.bot and e.id = u.id
-       and e.dstatus is null and e.dreason = 'held'
-       and not exists (select from held_entry h
-                        where h.guild_id = guild and h.bot = e.bot
-                          and h.id = e.id);
+    delete from log_day d where d.guild_id = guild and d.bot = days_make.bot;
+    insert into log_day (guild_id, bot, day, counts)
+    select guild, days_make.bot, c.day, array_agg(c.n << 7 | c.type)::text
+      from (select k.day, ascii(u.type) - 26 as type, count(*) as n
+              from log_block k
+             cross join lateral unnest(string_to_array(k.types, null))
+                   u (type)
+             where k.guild_id = guild and k.bot = days_make.bot
+             group by 1, 2) c
+     group by c.day;
+end $$;
 
-    unfound := array(
-        select u from unnest(seen.unfound) u
-         where not exists (select from log_entry_one(guild, u.bot, u.id)));
-    delete from held_entry h
-     using unnest(unfound) u
-     where h.guild_id = guild and h.bot = u.bot and h.id = u.id;
+
+create or replace function actors_make(guild bigint, bot smallint)
+returns void language plpgsql as $$
+begin
+    delete from log_actor a
+     where a.guild_id = guild and a.bot = actors_make.bot;
+    insert into log_actor (guild_id, bot, executor_id, last_id)
+    select guild, actors_make.bot, d.who, d.id
+      from blocks_actors(guild, bot) d;
 end $$;
 
 
@@ -183,10 +174,8 @@ begin
      where h.guild_id = guild and t.guild_id = guild and t.lane = h.lane
        and t.tail < greatest(h.upto, p.high);
 
-    update log_entry e
-       set dstatus = 1, dreason = 'unconfirmed'
-      from rebuild_doubled(guild, seen.tails || seen.doubled) d
-     where e.guild_id = guild and e.bot = d.bot and e.id = d.id;
+    perform place_unsure(guild, d.bot, d.arrival)
+       from rebuild_doubled(guild, seen.tails || seen.doubled) d;
 
     with wrong as (
         delete from lane_batch b
@@ -214,6 +203,38 @@ begin
 end $$;
 
 
+-- What arrived so may have been sent, and has no place: in its row, and in the
+-- block that it may be in.
+
+create or replace function place_unsure(guild bigint, bot smallint,
+    arrival bigint)
+returns void language plpgsql as $$
+declare
+    it     log_arrival;
+    k      log_block;
+    lines  text[];
+begin
+    update log_arrival a
+       set dstatus = 1, dreason = 'unconfirmed', lane = null, seq = null
+     where a.guild_id = guild and a.bot = place_unsure.bot
+       and a.arrival = place_unsure.arrival
+    returning * into it;
+
+    select * into k from block_at(guild, bot, it.id) b
+     where it.id = any (b.ids);
+
+    if found then
+        lines := string_to_array(k.said, E'\n');
+        lines[array_position(k.ids, it.id)] := log_said(
+            it.dstatus, it.dreason, it.dchannel_id, null, null, null);
+        update log_block b
+           set said = array_to_string(lines, E'\n'), lost = true
+         where b.guild_id = guild and b.bot = place_unsure.bot
+           and b.first_id = k.first_id;
+    end if;
+end $$;
+
+
 -- The places of a lane that something has which is to be decided.
 
 create or replace function rebuild_places(guild bigint, lane bigint,
@@ -221,13 +242,9 @@ create or replace function rebuild_places(guild bigint, lane bigint,
 returns setof bigint language plpgsql stable as $$
 begin
     return query
-        select e.seq from log_entry e
+        select e.seq from log_arrival e
          where e.guild_id = guild and e.lane = rebuild_places.lane
            and e.seq between low and high and e.dstatus is null
-         union
-        select h.seq from held_entry h
-         where h.guild_id = guild and h.lane = rebuild_places.lane
-           and h.seq between low and high
          union
         select r.seq from replay r
          where r.guild_id = guild and r.lane = rebuild_places.lane
@@ -238,17 +255,17 @@ end $$;
 -- Entries whose place another one has, that is older.
 
 create or replace function rebuild_doubled(guild bigint,
-    ranges rebuild_range[], out bot smallint, out id bigint, out lane bigint,
-    out seq bigint)
+    ranges rebuild_range[], out bot smallint, out arrival bigint,
+    out lane bigint, out seq bigint)
 returns setof record language plpgsql stable as $$
 begin
     return query
-        select d.bot, d.id, d.lane, d.seq
+        select d.bot, d.arrival, d.lane, d.seq
           from (select e.*, row_number() over (partition by e.lane, e.seq
                                                order by e.id) as n
-                  from (select distinct x.bot, x.id, x.lane, x.seq
+                  from (select distinct x.bot, x.arrival, x.id, x.lane, x.seq
                           from unnest(ranges) r
-                          join log_entry x
+                          join log_arrival x
                             on x.guild_id = guild and x.lane = r.lane
                            and x.seq between r.low and r.high
                            and x.dstatus is null) e) d

@@ -3,8 +3,8 @@
 
 
 -- The keeper's tasks, and what each left to do: lag is in entries, but in days
--- for partitions, partitions for expiry and rewrite, servers and people for
--- forget, and 0 or 1 for what is either done or not.
+-- for partitions, partitions and days of servers for expiry, blocks for settle,
+-- servers and people for forget, and 0 or 1 for what is either done or not.
 
 create or replace view status as
     select k.task, nullif(k.done_at, '-infinity') as done_at,
@@ -16,18 +16,18 @@ create or replace view status as
 comment on view status is
     'The keeper''s tasks: when each was done last, what it left undone.';
 comment on column status.lag is
-    'Undone: entries (checkpoints, search), corrections, days '
-    '(partitions), partitions (expiry, rewrite), servers and people (forget), '
+    'Undone: entries (blocks, search), blocks (settle), days (partitions), '
+    'partitions and days of servers (expiry), servers and people (forget), '
     'or 1 for something.';
 
 
--- By server and bot: how many entries wait to be counted, and how many are in
+-- By server and bot: how many rows are in no block, and how many entries are in
 -- no segment of the index of searches, but for those of before it was begun
 -- (null: no index, or it is not read).
 
 create or replace view status_servers as
     select h.guild_id, h.bot, s.plan, h.arrival as recorded,
-           h.arrival - h.counted as not_counted,
+           h.arrival - h.blocked as not_in_blocks,
            case when x.format > 0 then h.arrival - x.arrival end
                as not_searchable,
            s.forgotten_at as being_forgotten_since

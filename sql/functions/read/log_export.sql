@@ -4,8 +4,7 @@
 -- GET /logs/export: so many of the entries below the position, newest first, or
 -- with ids these entries. What was taken back meanwhile, or expired, is left
 -- out. The first time since is null; its head says it (an id, so that the
--- window of all chunks is one), and has in doc what version 0.1 makes its rows
--- with.
+-- window of all chunks is one).
 
 create or replace function logs_export(token text, guild bigint,
     bot smallint, kind smallint, after bigint, before bigint, category text[],
@@ -28,24 +27,10 @@ begin
     q.ids := ids;
 
     return next row(200, null, null, null, q.low, null,
-                    case when below is null then export_head(locale) end,
-                    null, null, null)::log_row;
+                    null, null, null, null)::log_row;
 
     return query select * from log_rows_sent(
-        q, least(below, q.high), most, true);
-end $$;
-
-
-create or replace function export_head(locale text)
-returns text language plpgsql stable as $$
-begin
-    return (
-        select json_build_object('names', e.titles, 'titles', s.titles,
-                   'subject', s.subject, 'executor', s.executor,
-                   'channel', s.channel)
-          from summary s
-          join summary e on e.language = 'en'
-         where s.language = locale);
+        q, least(below, q.high), most);
 end $$;
 
 
@@ -68,16 +53,33 @@ begin
     low := id_at(wall_of(guild));
     status := 200;
     body := (
-        select '{"actors":[' || coalesce(string_agg(
-                   (e.doc || '}')::json ->> 'executor', ','
-                   order by a.last_id desc), '') || ']}'
-          from (select x.executor_id, max(x.id) as last_id
-                  from log_entry x
-                 where x.guild_id = guild and x.bot = logs_actors.bot
-                   and x.executor_id is not null
-                   and x.id >= low
-                 group by x.executor_id
-                 order by last_id desc limit 2000) a
-         cross join lateral log_entry_one(guild, logs_actors.bot,
-                                          a.last_id) e);
+        select '{"actors":[' || coalesce(string_agg(x.executor, ','
+                   order by e.id desc), '') || ']}'
+          from entries_named(guild, logs_actors.bot, array(
+                   select a.id from actors_seen(guild, logs_actors.bot, low) a
+                   )) e
+         cross join lateral (select split_part(split_part(
+                   e.doc, ',"executor":', 2), ',"target":', 1)) x (executor)
+         where x.executor like '{%');
+end $$;
+
+
+-- The last entry of each, of those since an id.
+
+create or replace function actors_seen(guild bigint, bot smallint, low bigint)
+returns table (who bigint, id bigint)
+language plpgsql stable as $$
+begin
+    return query
+        select u.who, max(u.id)
+          from (select a.executor_id, a.last_id from log_actor a
+                 where a.guild_id = guild and a.bot = actors_seen.bot
+                   and a.last_id >= low
+                 union all
+                select doc_executor(a.doc), a.id
+                  from arrivals_hot(guild, actors_seen.bot) a
+                 where a.id >= low) u (who, id)
+         where u.who is not null
+         group by u.who
+         order by 2 desc limit 2000;
 end $$;

@@ -27,8 +27,7 @@ begin
     if last_id < day_id('2016-01-01') then
         since := last_id;
     elsif last_id is not null then
-        since := (select e.arrival
-                    from log_entry_one(guild, logs_begin.bot, last_id) e);
+        since := arrival_of(guild, bot, last_id);
     end if;
 
     if since is null or since > last or not tail_known(guild, bot, since) then
@@ -52,10 +51,9 @@ declare
 begin
     return format('{"after":%s,"before":%s}',
         greatest(wall_of(guild), least(id_time(last_id), at) - 1),
-        1 + greatest(at, (select id_time(e.id) from log_entry e
-                           where e.guild_id = guild
-                             and e.bot = tail_reset.bot
-                           order by e.id desc limit 1)));
+        1 + greatest(at, id_time((
+                select max(e) from entries_newest(guild, bot, 0,
+                                                  9223372036854775807) e))));
 end $$;
 
 
@@ -67,15 +65,55 @@ begin
 end $$;
 
 
--- Do the events know all that arrived behind that one?
+-- Are the rows kept of all that arrived behind that one? There is one for each
+-- arrival.
 
 create or replace function tail_known(guild bigint, bot smallint,
     since bigint)
 returns boolean language plpgsql stable as $$
 begin
-    return since >= coalesce((
-        select events_from(h.days, h.arrival) from log_head h
-         where h.guild_id = guild and h.bot = tail_known.bot), 0);
+    return since >= tail_now(guild, bot)
+        or exists (select from arrival_one(guild, bot, since + 1));
+end $$;
+
+
+-- The arrival of an entry, if its row is kept. Rows are in the order of time,
+-- as a rule, and most entries arrive when they happen: it is looked for from
+-- there on, then among all.
+
+create or replace function arrival_of(guild bigint, bot smallint, id bigint)
+returns bigint language plpgsql stable as $$
+declare
+    at     constant timestamptz := to_timestamp(id_time(id) / 1000.0)
+                                   - interval '1 minute';
+    first  constant bigint := arrivals_from(guild, bot);
+    low    bigint := first;
+    high   bigint := tail_now(guild, bot);
+    place  bigint;
+    found  bigint;
+begin
+    while low < high loop
+        place := (low + high) / 2;
+        if (select a.recorded_at < at
+              from arrival_one(guild, bot, place) a)
+        then
+            low := place + 1;
+        else
+            high := place;
+        end if;
+    end loop;
+
+    loop
+        found := (
+            select a.arrival from log_arrival a
+             where a.guild_id = guild and a.bot = arrival_of.bot
+               and a.arrival >= low and a.id = arrival_of.id
+             order by a.arrival limit 1);
+        exit when found is not null or low = first or low is null;
+        low := first;
+    end loop;
+
+    return found;
 end $$;
 
 
@@ -140,26 +178,38 @@ create or replace function tail_rows(guild bigint, bot smallint,
 returns setof log_row language plpgsql stable as $$
 declare
     known     constant boolean := tail_known(guild, bot, since);
+    low       constant bigint := id_at(wall_of(guild));
+    head_at   constant timestamptz := (
+                  select h.last_at from log_head h
+                   where h.guild_id = guild and h.bot = tail_rows.bot);
     until     bigint := case when known then tail_end(guild, bot, since, at)
                              else since end;
-    q         log_query := query_all(guild, bot, id_at(wall_of(guild)));
+    found     log_found[];
     arrivals  bigint[];
     last      bigint;
 begin
     -- the first, and more as long as they begin within 256 KiB
 
-    select array_agg(f.id order by f.arrival) filter (where f.id is not null),
-           array_agg(f.arrival order by f.arrival)
-               filter (where f.id is not null),
-           max(f.arrival)
-      into q.ids, arrivals, last
-      from tail_found(q, since, until, most) f
-     where f.at < 262144;
+    select array_agg(arrival_found(f.it, clock_timestamp())
+                     order by (f.it).arrival),
+           array_agg((f.it).arrival order by (f.it).arrival),
+           max((f.it).arrival)
+      into found, arrivals, last
+      from (select n.it, sum(octet_length((n.it).doc)) over (
+                             order by (n.it).arrival
+                             rows unbounded preceding)
+                         - octet_length((n.it).doc) as before
+              from (select a as it from log_arrival a
+                     where a.guild_id = guild and a.bot = tail_rows.bot
+                       and a.arrival > since and a.arrival <= until
+                       and a.recorded_at <= head_at and a.id >= low
+                     order by a.arrival limit most) n) f
+     where f.before < 262144;
 
-    if exists (select from log_event k
-                where k.guild_id = guild and k.bot = tail_rows.bot
-                  and k.entry_id is not null
-                  and k.arrival > last and k.arrival <= until)
+    if exists (select from log_arrival a
+                where a.guild_id = guild and a.bot = tail_rows.bot
+                  and a.arrival > last and a.arrival <= until
+                  and a.recorded_at <= head_at and a.id >= low)
     then
         until := last;
     end if;
@@ -168,11 +218,16 @@ begin
                     null)::log_row;
 
     return query
-        select s.id, s.more, s.status, s.reason, s.channel_id, s.message_id,
-               s.doc, s.dstatus, s.lane, i.arrival
-          from unnest(q.ids, arrivals) i (id, arrival)
-          join log_rows_sent(q, null, null, null) s on s.id = i.id
-         order by i.arrival;
+        select e.id, null::boolean, delivery_word(d.status), d.reason,
+               coalesce(d.channel_id, e.dchannel_id), d.message_id, e.doc,
+               null::smallint, null::bigint, a.arrival
+          from unnest(found) with ordinality
+                   e (id, type, dstatus, lane, seq, dchannel_id, dmessage_id,
+                      dreason, doc, place)
+          join unnest(arrivals) with ordinality a (arrival, place)
+            on a.place = e.place
+          join deliveries_of(guild, bot, found) d on d.id = e.id
+         order by a.arrival;
 end $$;
 
 
@@ -190,39 +245,14 @@ begin
 
     return greatest(since, least(
         tail_now(guild, bot),
-        (select min(e.arrival) - 1
-           from held_entry h
-          cross join lateral log_entry_one(guild, tail_end.bot, h.id) e
+        (select min(h.arrival) - 1
+           from log_arrival h
           where h.guild_id = guild
             and h.bot = tail_end.bot
-            and h.until > at)));
-end $$;
-
-
--- What arrived behind one and up to another, at most so many, and how many
--- bytes are before it; no id: its entry is not there, or may not be read any
--- more.
-
-create or replace function tail_found(q log_query, since bigint, until bigint,
-    most int, out id bigint, out arrival bigint, out at bigint)
-returns setof record language plpgsql stable as $$
-begin
-    return query
-        select e.id, k.arrival,
-               coalesce(sum(octet_length(e.doc)) over (
-                            order by k.arrival
-                            rows between unbounded preceding and 1 preceding),
-                        0)
-          from (select x.entry_id, x.arrival from log_event x
-                 where x.guild_id = q.guild and x.bot = q.bot
-                   and x.entry_id is not null
-                   and x.arrival > since and x.arrival <= until
-                 order by x.arrival limit most) k
-          left join lateral (   -- as log_entry_one(): see citus.sql
-               select x.id, x.doc from log_entry x
-                where x.guild_id = q.guild and x.bot = q.bot
-                  and x.id >= k.entry_id and x.id <= k.entry_id
-                order by x.id limit 1) e on e.id >= q.low;
+            and h.recorded_at <= (
+                    select x.last_at from log_head x
+                     where x.guild_id = guild and x.bot = tail_end.bot)
+            and h.held_to > at)));
 end $$;
 
 

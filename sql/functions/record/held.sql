@@ -208,20 +208,6 @@ begin
 end $$;
 
 
--- Holds what was stored, where active ignore is on.
-
-create or replace function held_add(guild bigint, bot smallint,
-    numbers bigint[], routes bigint[], held boolean[])
-returns void language plpgsql as $$
-begin
-    insert into held_entry (guild_id, bot, id, channel_id, until)
-    select guild, held_add.bot, u.id, nullif(u.route, 0),
-           clock_timestamp() + interval '3 s'
-      from unnest(numbers, routes, held) u (id, route, held)
-     where u.id is not null and u.held;
-end $$;
-
-
 -- A new request takes back what it covers of the entries still held, in the
 -- order they came in; how many.
 
@@ -236,11 +222,7 @@ begin
 
     -- nothing is added while this has the head
 
-    if not exists (select from held_entry h
-                    where h.guild_id = guild
-                      and h.bot = held_take.bot
-                      and h.until > clock_timestamp())
-    then
+    if not arrivals_held(guild, bot) then
         return 0;
     end if;
 
@@ -252,25 +234,24 @@ begin
        and r.request_id = request;
 
     taken := array(
-        select e.id
-          from held_entry h
-         cross join lateral log_entry_one(guild, held_take.bot, h.id) e
-          join log_type t on t.id = e.type
-         cross join lateral (select (e.doc || '}')::jsonb) d (doc)
+        select h.arrival
+          from log_arrival h
+          join log_type t on t.id = h.type
+         cross join lateral (select (h.doc || '}')::jsonb) d (doc)
          where h.guild_id = guild
            and h.bot = held_take.bot
-           and h.until > clock_timestamp()
+           and h.held_to > clock_timestamp()
            and active_ignore_covers(a, row(t.*)::log_type,
-                   e.executor_id::text, e.target_id::text, e.channel_id::text,
-                   d.doc)
-         order by e.arrival
+                   d.doc #>> '{executor,id}', d.doc #>> '{target,id}',
+                   d.doc #>> '{channel,id}', d.doc)
+         order by h.arrival
          limit a.remaining);
 
     if cardinality(taken) = 0 then
         return 0;
     end if;
 
-    perform entries_remove(guild, bot, taken);
+    perform arrivals_remove(guild, bot, taken);
 
     update active_ignore r
        set remaining = r.remaining - cardinality(taken)
@@ -281,48 +262,38 @@ begin
 end $$;
 
 
--- Takes held entries out of the store; their events stay known.
+-- Takes back what arrived so, and is held; its events stay known.
 
-create or replace function entries_remove(guild bigint, bot smallint,
-    ids bigint[])
+create or replace function arrivals_remove(guild bigint, bot smallint,
+    taken bigint[])
 returns void language plpgsql as $$
 declare
-    went      bigint[];
-    arrivals  bigint[];
+    first  bigint;
 begin
-    perform corrections_add(guild, bot, ids, -1);
+    first := (
+        select min(a.id) from log_arrival a
+         where a.guild_id = guild and a.bot = arrivals_remove.bot
+           and a.arrival = any (taken));
 
-    delete from held_entry h
-     where h.guild_id = guild
-       and h.bot = entries_remove.bot
-       and h.id = any (ids);
-
-    with gone as (
-        delete from log_entry e
-         where e.guild_id = guild
-           and e.bot = entries_remove.bot
-           and e.id = any (ids)
-        returning e.id, e.arrival
-    )
-    select array_agg(g.id), array_agg(g.arrival) into went, arrivals
-      from gone g;
-
-    update log_event k
-       set entry_id = null
-     where k.guild_id = guild
-       and k.bot = entries_remove.bot
-       and k.arrival = any (arrivals)
-       and k.entry_id is not null;
+    update log_arrival a
+       set id = null, doc = null, held_to = null, dchannel_id = null,
+           dstatus = null, dreason = null
+     where a.guild_id = guild
+       and a.bot = arrivals_remove.bot
+       and a.arrival = any (taken)
+       and a.held_to is not null;
 
     update log_head h
        set first_log_at = (
-               select id_time(min(e.id)) from log_entry e
-                where e.guild_id = guild and e.bot = entries_remove.bot)
+               select id_time(least(
+                          (select min(a.id)
+                             from arrivals_hot(guild, h.bot) a),
+                          block_entry(guild, h.bot, 0, 9223372036854775807))))
      where h.guild_id = guild
-       and h.bot = entries_remove.bot
-       and h.first_log_at in (select id_time(i) from unnest(ids) i);
+       and h.bot = arrivals_remove.bot
+       and h.first_log_at = id_time(first);
 
-    perform search_removed(guild, bot, went, arrivals);
+    perform search_removed(guild, bot);
 end $$;
 
 
@@ -354,18 +325,19 @@ end $$;
 
 create or replace function held_due(budget int, out guild_id bigint,
     out bot smallint, out n int)
-returns setof record language plpgsql stable as $$
+returns setof record language plpgsql stable
+set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
     return query
         select h.guild_id, h.bot, count(*)::int
-          from (select x.guild_id, x.bot from held_entry x
-                 where not x.released
-                   and x.until <= clock_timestamp()
+          from (select x.guild_id, x.bot from log_arrival x
+                 where x.held_to is not null
+                   and x.held_to <= clock_timestamp()
                    and (x.guild_id, x.bot) not in (
                            select p.guild_id, p.bot from keeper_parked p
                             where p.task = 'requests'
                               and p.until > clock_timestamp())
-                 order by x.until limit budget) h
+                 order by x.held_to limit budget) h
          group by 1, 2
          order by 1, 2;
 end $$;
@@ -436,42 +408,67 @@ begin
 end $$;
 
 
--- Those of one bot, in the order they came in, which is that of their ends but
--- for those that have the same. What is gone has no place to go to.
+-- Those of one bot, in the order they came in, get their places.
 
 create or replace function held_release_of(guild bigint, bot smallint,
     budget int, out id bigint, out channel_id bigint)
 returns setof record language plpgsql as $$
 declare
+    arrivals  bigint[];
     ids       bigint[];
     channels  bigint[];
     ends      lane_ends;
 begin
-    select array_agg(h.id order by e.arrival),
-           array_agg(case when e.id is not null then h.channel_id end
-                     order by e.arrival)
-      into ids, channels
-      from (select x.id, x.channel_id
-              from held_entry x
+    select array_agg(h.arrival order by h.arrival),
+           array_agg(h.id order by h.arrival),
+           array_agg(case when h.dstatus is null then h.dchannel_id end
+                     order by h.arrival)
+      into arrivals, ids, channels
+      from (select * from log_arrival x
              where x.guild_id = guild
                and x.bot = held_release_of.bot
-               and not x.released
-               and x.until <= clock_timestamp()
-             order by x.until fetch first budget rows with ties) h
-      left join lateral log_entry_one(guild, held_release_of.bot, h.id) e
-        on true;
+               and x.held_to is not null
+               and x.held_to <= clock_timestamp()
+             order by x.arrival limit budget) h;
 
     ends := lanes_take(guild, bot, channels);
 
-    update held_entry h
-       set released = true, lane = p.lane, seq = p.seq
+    -- the join alone would read all that the server has
+
+    update log_arrival a
+       set held_to = null, lane = p.lane, seq = p.seq
       from lane_places(channels, ends) p
-     where h.guild_id = guild
-       and h.bot = held_release_of.bot
-       and h.id = ids[p.place];
+     where a.guild_id = guild
+       and a.bot = held_release_of.bot
+       and a.arrival >= arrivals[1]
+       and a.arrival <= arrivals[cardinality(arrivals)]
+       and a.held_to is not null
+       and a.arrival = arrivals[p.place];
 
     return query
         select n.id, n.channel from unnest(ids, channels) n (id, channel)
          where n.channel is not null
          order by n.id;
+end $$;
+
+
+-- What should have been released an hour ago, and could not be: it goes
+-- nowhere, as what waited for too long. Blocks are made of it then.
+
+create or replace function held_expire(guild bigint, bot smallint)
+returns int language plpgsql as $$
+declare
+    n  int;
+begin
+    perform record_begin(guild, bot, 0);
+
+    update log_arrival a
+       set held_to = null, dstatus = coalesce(a.dstatus, 0),
+           dreason = coalesce(a.dreason, 'expired')
+     where a.guild_id = guild
+       and a.bot = held_expire.bot
+       and a.held_to < clock_timestamp() - interval '1 hour';
+
+    get diagnostics n = row_count;
+    return n;
 end $$;

@@ -57,7 +57,6 @@ call type_make('recording', $$
     holds     boolean,           -- active ignore is on somewhere
     lists     ignored,
     channels  logging_channels,
-    counted   bigint,            -- up to that id counts were made; null: none
     first_at  bigint             -- of the server's first log, ms
 $$);
 
@@ -116,7 +115,9 @@ begin
                 where f.guild_id = guild and f.bot = record_ready.bot
                   and f.enabled)
     then
-        did.verdicts := record_known(guild, bot, b.events);
+        did.verdicts := record_known(guild, bot, b.events, (
+            select h.last_at from log_head h
+             where h.guild_id = guild and h.bot = record_ready.bot));
 
         if filter_ms is null then
             did.verdicts := array(
@@ -141,16 +142,16 @@ language plpgsql set enable_seqscan = off as $$
 declare
     b         constant batch := r.batch;
     docs      text[] := r.docs;
-    arrival   bigint;
+    head      log_head;
     received  bigint;
     settings  recording;
     routes    bigint[];
     did       record;
 begin
-    arrival := record_begin(guild, bot, cardinality(b.events));
+    head := record_begin(guild, bot, cardinality(b.events));
     received := ms(clock_timestamp());
     settings := record_settings(guild, bot);
-    verdicts := record_known(guild, bot, b.events);
+    verdicts := record_known(guild, bot, b.events, head.last_at);
 
     if timed then
         verdicts := record_times(b.times, received, verdicts);
@@ -178,48 +179,57 @@ begin
         docs := record_truncate(b.crowded, docs);
     end if;
 
-    ids := record_store(guild, bot, arrival, received, settings, b, docs,
-                        verdicts, routes);
-    ids := record_events(guild, bot, arrival, b.events, verdicts, ids);
+    ids := record_store(head, received, settings, b, docs, verdicts, routes);
+    ids := record_answered(guild, bot, b.events, verdicts, ids);
 
-    if arrival >> 7 < arrival + cardinality(b.events) >> 7 then
-        perform checkpoints_come_due(guild, bot);
-    end if;
-
-    if arrival >> 10 < arrival + cardinality(b.events) >> 10 then
+    if head.arrival >> 10 < head.arrival + cardinality(b.events) >> 10 then
         perform search_come_due(guild, bot);
     end if;
 end $$;
 
 
 -- Takes the (server, bot) to the end of the transaction, which makes arrival
--- numbers follow the order of commits and counts exact; the number before the
--- first of this batch.
+-- numbers follow the order of commits and counts exact: its head as it was
+-- before these n arrivals, but for last_at, which is their time and never goes
+-- back, whatever the clock does. Blocks are due when 64 wait, or one has for a
+-- day.
 
 create or replace function record_begin(guild bigint, bot smallint, n int)
-returns bigint language plpgsql as $$
+returns log_head language plpgsql as $$
 declare
-    today    constant bigint := event_day();
-    latest   constant bigint := event_day('0');
-    arrival  bigint;
-    first    boolean;      -- of the day
+    at    constant timestamptz := clock_timestamp();
+    head  log_head;
 begin
-    insert into log_head as h (guild_id, bot, arrival, days)
-    values (guild, bot, n, array[today, 0])
+    insert into log_head as h (guild_id, bot, arrival, since, last_at, due_at)
+    values (guild, bot, n, at, at,
+            case when n >= block_size() then at
+                 when n > 0 then at + interval '1 day' end)
     on conflict on constraint log_head_pkey
         do update set arrival = h.arrival + n,
-                      days = event_days(h.days, h.arrival, today, latest)
-    returning h.arrival - n, h.days[2] = h.arrival - n into arrival, first;
+                      last_at = case when n > 0
+                          then greatest(h.last_at, clock_timestamp())
+                          else h.last_at end,
+                      due_at = case
+                          when h.arrival + n - h.blocked >= block_size()
+                          then least(h.due_at, at)
+                          when n = 0 then h.due_at
+                          else coalesce(h.due_at, at + interval '1 day') end
+    returning * into head;
 
-    if first then
+    head.arrival := head.arrival - n;
+
+    if n > 0 and current_setting('guildlog.day', true)
+                 is distinct from today()::text
+    then
         perform partitions_reach();
+        perform set_config('guildlog.day', today()::text, false);
     end if;
 
-    if arrival = 0 and n > 0 then
+    if head.arrival = 0 and n > 0 then
         perform search_give(guild, bot);
     end if;
 
-    return arrival;
+    return head;
 end $$;
 
 
@@ -249,12 +259,8 @@ begin
              where i.guild_id = guild and i.bot = record_settings.bot),
            (select row(c.*)::logging_channels from logging_channels c
              where c.guild_id = guild and c.bot = record_settings.bot),
-           (select k.last_id from log_checkpoint k
-             where k.guild_id = guild and k.bot = record_settings.bot
-             order by k.last_id desc limit 1),
            h.first_log_at
-      into it.free, it.options, it.holds, it.lists, it.channels, it.counted,
-           it.first_at
+      into it.free, it.options, it.holds, it.lists, it.channels, it.first_at
       from log_head h
       left join logging_options o
         on o.guild_id = guild and o.bot = record_settings.bot
@@ -266,8 +272,10 @@ begin
 end $$;
 
 
+-- Those that are known: recorded within 24 hours, and not after "until".
+
 create or replace function record_known(guild bigint, bot smallint,
-    events text[])
+    events text[], until timestamptz)
 returns text[] language plpgsql as $$
 declare
     low    text;
@@ -280,7 +288,7 @@ begin
       into low, high, n
       from unnest(events) e;
 
-    if record_between(guild, bot, low, high) then
+    if record_between(guild, bot, low, high, until) then
 
         -- one by one, so that it is the whole index that is asked, whatever
         -- the statistics of a young partition say
@@ -288,11 +296,12 @@ begin
         known := array(
             select u.id
               from unnest(events) u (id)
-             where (select true from log_event l
+             where (select true from log_arrival l
                      where l.guild_id = guild
                        and l.bot = record_known.bot
                        and l.event_id = u.id
                        and l.recorded_at > now() - interval '24 hours'
+                       and l.recorded_at <= until
                      limit 1));
     end if;
 
@@ -344,18 +353,19 @@ end $$;
 -- first event that is found is one to be looked at.
 
 create or replace function record_between(guild bigint, bot smallint,
-    low text, high text)
+    low text, high text, until timestamptz)
 returns boolean language plpgsql stable as $$
 declare
     since  constant timestamptz := date_trunc('day',
                                        now() - interval '24 hours', 'UTC');
 begin
     return exists (
-        select from log_event l
+        select from log_arrival l
          where l.guild_id = guild
            and l.bot = record_between.bot
            and l.event_id between low and high
-           and l.recorded_at >= since);
+           and l.recorded_at >= since
+           and l.recorded_at <= until);
 end $$;
 
 

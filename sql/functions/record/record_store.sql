@@ -1,17 +1,21 @@
--- Storing the entries that are left, and remembering their events.
+-- Storing the entries that are left.
 
-
-create or replace function record_store(guild bigint, bot smallint,
-    arrival bigint, received bigint, settings recording, b batch,
-    docs text[], verdicts text[], routes bigint[])
+create or replace function record_store(head log_head, received bigint,
+    settings recording, b batch, docs text[], verdicts text[],
+    routes bigint[])
 returns bigint[] language plpgsql as $$
 declare
+    guild    constant bigint := head.guild_id;
+    bot      constant smallint := head.bot;
     held     boolean[];
     queued   bigint[] := routes;     -- where they go, of those that do now
     ends     lane_ends;
-    numbers  bigint[] := record_draw(b.times, received, verdicts);
-    lowest   bigint;
+    numbers  bigint[];
+    places   int[];                  -- in the order of arrival; null: all
+    at       bigint;
 begin
+    numbers := record_draw(guild, bot, b.times, received, verdicts);
+
     if settings.holds then
         held := record_held(guild, bot, settings, b.types);
     end if;
@@ -22,94 +26,117 @@ begin
                         then routes[n] end
               from generate_subscripts(verdicts, 1) n
              order by n);
+        places := record_places(verdicts);
     end if;
 
     ends := lanes_take(guild, bot, queued);
+    perform record_insert(head, received, b, docs, numbers, routes, held,
+                          places, queued, ends);
 
-    if record_insert(guild, bot, arrival, received, b, docs, numbers, routes,
-                     held, queued, ends)
-       < num_nonnulls(variadic numbers)
-    then
-        numbers := record_redraw(guild, bot, arrival, received, b, docs,
-                                 numbers, routes, held, queued, ends);
+    -- what was not taken has no arrival
+
+    if places[cardinality(places)] < cardinality(places) then
+        update log_head h
+           set arrival = head.arrival + places[cardinality(places)],
+               due_at = case when head.arrival = head.blocked
+                              and places[cardinality(places)] = 0
+                             then null else h.due_at end
+         where h.guild_id = guild and h.bot = head.bot;
     end if;
 
-    lowest := (select min(n) from unnest(numbers) n);
+    at := id_time((select min(n) from unnest(numbers) n));
 
-    if settings.holds then
-        perform held_add(guild, bot, numbers, routes, held);
-    end if;
-
-    if lowest <= settings.counted then
-        perform corrections_add(guild, bot, numbers, 1);
-    end if;
-
-    if settings.first_at is null or id_time(lowest) < settings.first_at then
-        perform record_first(guild, bot, id_time(lowest));
+    if settings.first_at is null or at < settings.first_at then
+        perform record_first(guild, bot, at);
     end if;
 
     return numbers;
 end $$;
 
 
--- An id for each entry that is left, of its time and a number that goes round.
+-- How many up to each of them are taken: entries, and those that a rule drops.
 
-create or replace function record_draw(times bigint[], received bigint,
-    verdicts text[])
+create or replace function record_places(verdicts text[])
+returns int[] language plpgsql immutable as $$
+begin
+    return (
+        select array_agg(u.n order by u.place)
+          from (select v.place, count(*) filter (
+                           where v.verdict is null
+                              or v.verdict not in ('duplicate', 'error',
+                                                   'time', 'postponed'))
+                           over (order by v.place) as n
+                  from unnest(verdicts) with ordinality v (verdict, place)) u);
+end $$;
+
+
+-- An id for each entry that is left, of its time and a number that goes round.
+-- A late one may draw a number that was taken in its millisecond long ago: then
+-- it draws again, three times in its own millisecond, and each time in the next
+-- one after that, or it would never end where all numbers of one are taken.
+
+create or replace function record_draw(guild bigint, bot smallint,
+    times bigint[], received bigint, verdicts text[])
 returns bigint[] language plpgsql as $$
 declare
-    node  constant bigint := node_id();
+    node     constant bigint := node_id();
+    numbers  bigint[];
+    ahead    int := -2;
+    taken    int[];
 begin
-    return array(
+    numbers := array(
         select case when verdicts[n] is null
                     then time_id(coalesce(times[n], received)) | node
                          | nextval('guildlog.entry_number') end
           from generate_subscripts(verdicts, 1) n
          order by n);
-end $$;
 
-
--- A late entry may draw a number that was taken in its millisecond long ago.
--- Those draw again, until all are stored: three times in their own millisecond,
--- then each time in the next one, or it would never end where all numbers of
--- one are taken. An arrival tells whose an id is.
-
-create or replace function record_redraw(guild bigint, bot smallint,
-    arrival bigint, received bigint, b batch, docs text[], numbers bigint[],
-    routes bigint[], held boolean[], queued bigint[], ends lane_ends)
-returns bigint[] language plpgsql as $$
-declare
-    ahead   int := -2;         -- of the entry's millisecond
-    missed  bigint[];          -- new ids for those that are not stored
-begin
     loop
-        missed := array(
-            select case when numbers[n] is not null
-                         and not exists (
-                             select from log_entry e
-                              where e.guild_id = guild
-                                and e.bot = record_redraw.bot
-                                and e.id = numbers[n]
-                                and e.arrival = record_redraw.arrival + n)
-                        then time_id(coalesce(b.times[n], received)
-                                     + greatest(ahead, 0))
-                             | node_id()
-                             | nextval('guildlog.entry_number') end
-              from generate_subscripts(numbers, 1) n
-             order by n);
+        taken := record_taken(guild, bot, numbers,
+                              time_id(received - 10000));
+        exit when taken = '{}';
 
-        exit when num_nonnulls(variadic missed) = 0;
-
-        perform record_insert(guild, bot, arrival, received, b, docs, missed,
-                              routes, held, queued, ends);
         numbers := array(
-            select coalesce(m, numbers[n])
-              from unnest(missed) with ordinality u (m, n)
-             order by n);
+            select case when u.place = any (taken)
+                        then time_id(id_time(u.id) + (ahead > 0)::int) | node
+                             | nextval('guildlog.entry_number')
+                        else u.id end
+              from unnest(numbers) with ordinality u (id, place)
+             order by u.place);
         ahead := ahead + 1;
     end loop;
 
     return numbers;
+end $$;
+
+
+-- The places of the ids before that one which entries have, or which stand at
+-- an earlier place.
+
+create or replace function record_taken(guild bigint, bot smallint,
+    ids bigint[], before bigint)
+returns int[] language plpgsql stable as $$
+declare
+    late  bigint[];
+begin
+    select array_agg(i) into late from unnest(ids) i where i < before;
+
+    if late is null then
+        return '{}';
+    end if;
+
+    return array(
+        select u.place
+          from (select i.id, i.place::int, row_number() over (
+                           partition by i.id order by i.place) as nth
+                  from unnest(ids) with ordinality i (id, place)
+                 where i.id < before) u
+         where u.nth > 1
+            or exists (select from block_at(guild, record_taken.bot, u.id) k
+                        where u.id = any (k.ids))
+            or u.id in (select a.id
+                          from arrivals_hot(guild, record_taken.bot) a
+                         where a.id = any (late)));
 end $$;
 
 
@@ -130,41 +157,39 @@ end $$;
 
 
 -- Off or without a channel an entry has its final status at once. doc lacks
--- the closing brace, for the delivery to follow. How many were stored: one
--- whose id is taken is left out.
+-- the closing brace, for the delivery to follow.
 
-create or replace function record_insert(guild bigint, bot smallint,
-    arrival bigint, received bigint, b batch, docs text[],
-    numbers bigint[], routes bigint[], held boolean[], queued bigint[],
-    ends lane_ends)
-returns int language plpgsql as $$
+create or replace function record_insert(head log_head, received bigint,
+    b batch, docs text[], numbers bigint[], routes bigint[], held boolean[],
+    places int[], queued bigint[], ends lane_ends)
+returns void language plpgsql as $$
 declare
-    types      constant smallint[] := b.types;
-    times      constant bigint[] := b.times;
-    executors  constant bigint[] := b.executors;
-    targets    constant bigint[] := b.targets;
-    channels   constant bigint[] := b.channels;
-    stored     int;
+    guild   constant bigint := head.guild_id;
+    at      constant timestamptz := clock_timestamp();
+    events  constant text[] := b.events;
+    types   constant smallint[] := b.types;
+    times   constant bigint[] := b.times;
 begin
-    insert into log_entry (guild_id, id, arrival, executor_id, target_id,
-                           channel_id, lane, seq, dchannel_id, bot, type,
-                           dstatus, dreason, doc)
-    select guild, numbers[n], arrival + n, executors[n], targets[n],
-           channels[n], p.lane, p.seq, nullif(routes[n], 0),
-           record_insert.bot, types[n],
-           case when routes[n] > 0 then null else 0 end,
-           case when routes[n] = 0 then 'off'
-                when routes[n] is null then 'no_channel'
-                when held[n] then 'held' end,
+    insert into log_arrival (guild_id, arrival, recorded_at, id, lane, seq,
+                             dchannel_id, held_to, bot, type, dstatus, dreason,
+                             event_id, doc)
+    select guild, head.arrival + coalesce(places[n], n),
+           head.last_at, numbers[n], p.lane, p.seq,
+           nullif(routes[n], 0),
+           case when held[n] and numbers[n] is not null
+                then at + interval '3 s' end,
+           head.bot, types[n],
+           case when routes[n] > 0 or numbers[n] is null then null else 0 end,
+           case when numbers[n] is null then null
+                when routes[n] = 0 then 'off'
+                when routes[n] is null then 'no_channel' end,
+           events[n],
            '{"id":"' || numbers[n] || '","type":' || types[n]
            || ',"timestamp":' || coalesce(times[n], received) || ','
            || docs[n]
       from lane_places(queued, ends) p (n, lane, seq)
-     where numbers[n] is not null
-    on conflict do nothing;
-
-    get diagnostics stored = row_count;
-    return stored;
+     where places is null
+        or places[n] > coalesce(places[n - 1], 0);
 end $$;
 
 
@@ -182,31 +207,24 @@ begin
 end $$;
 
 
--- Remembers the events; the ids to answer with. A duplicate has that of the
--- first, if that was stored.
+-- The ids to answer with. A duplicate has that of the first, if that was
+-- stored.
 
-create or replace function record_events(guild bigint, bot smallint,
-    arrival bigint, events text[], verdicts text[], numbers bigint[])
+create or replace function record_answered(guild bigint, bot smallint,
+    events text[], verdicts text[], numbers bigint[])
 returns bigint[] language plpgsql as $$
 begin
-    insert into log_event (guild_id, arrival, entry_id, recorded_at, bot,
-                           event_id)
-    select guild, arrival + n, numbers[n], now(), record_events.bot, events[n]
-      from generate_subscripts(events, 1) n
-     where verdicts[n] is null
-        or verdicts[n] not in ('duplicate', 'error', 'time', 'postponed');
-
     if array_position(verdicts, 'duplicate') is null then
         return numbers;
     end if;
 
     return array(
-        select coalesce(numbers[e.place], k.entry_id)
+        select coalesce(numbers[e.place], k.id)
           from unnest(events) with ordinality e (id, place)
           left join lateral (
-              select d.entry_id from log_event d
+              select d.id from log_arrival d
                where d.guild_id = guild
-                 and d.bot = record_events.bot
+                 and d.bot = record_answered.bot
                  and d.event_id = e.id
                  and d.recorded_at > now() - interval '24 hours'
                limit 1) k on verdicts[e.place] = 'duplicate'

@@ -3,39 +3,6 @@
 -- than to find what is in it; so no function calls another one for them.
 
 
--- The next entries of which an event tells, ascending by arrival behind since:
--- the last one's arrival and how many they are, at most 2,048. What came one
--- after the other mostly happened so, too: half of them within a time in which
--- not much else did. Then entries of a sixteenth of that time are read at once,
--- along the primary key; if not, or if that is less, those of a second.
-
-create or replace function search_next(guild bigint, bot smallint,
-    since bigint, until bigint, out last bigint, out n int, out width bigint)
-language plpgsql stable as $$
-declare
-    low   bigint;
-    high  bigint;
-begin
-    select max(k.arrival), count(*),
-           percentile_disc(0.25) within group (order by k.entry_id),
-           percentile_disc(0.75) within group (order by k.entry_id)
-      into last, n, low, high
-      from (select x.arrival, x.entry_id from log_event x
-             where x.guild_id = guild and x.bot = search_next.bot
-               and x.entry_id is not null
-               and x.arrival > since and x.arrival <= until
-             order by x.arrival limit 2048) k;
-
-    width := greatest(1::bigint << 32, case when (
-        select count(*) from (
-            select from log_entry x
-             where x.guild_id = guild and x.bot = search_next.bot
-               and x.id >= low and x.id <= high
-             order by x.id limit n) e) < n
-        then (high - low) / 16 end);
-end $$;
-
-
 -- Whose token lives may read documents; without one, whoever makes segments.
 
 create or replace function search_may(token text, guild bigint)
@@ -48,13 +15,48 @@ begin
 end $$;
 
 
+-- Down to which id the blocks below one have so many bytes of documents.
+
+create or replace function search_floor(guild bigint, bot smallint,
+    low bigint, high bigint, bytes int)
+returns bigint language plpgsql stable
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+as $$
+declare
+    k      log_block;
+    floor  bigint;
+    room   int := bytes;
+begin
+    for k in
+        select * from log_block b
+         where b.guild_id = guild and b.bot = search_floor.bot
+           and b.first_id < high
+         order by b.first_id desc
+    loop
+        if k.last_id < low then
+            return low;
+        end if;
+
+        room := room - octet_length(k.docs);
+
+        if room <= 0 then
+            return greatest(low, coalesce(floor, k.first_id));
+        end if;
+
+        floor := k.first_id;
+    end loop;
+
+    return low;
+end $$;
+
+
 -- By arrival: entries behind one (at; null: from the first on), ascending. By
 -- id: descending, below one. Of the ids in [low, high), the arrivals in (since,
--- until], and of that channel and member, where these are given. This ends
--- after so many bytes of documents, or when 2,048 by arrival or 16,384 by id
--- were looked at. The last row has no document: its id, be it one or an
--- arrival, is where the next call goes on; null is the end. No row: who asks
--- may not read it.
+-- until], and of that channel and member where these are given, or nearly so:
+-- what else has these ids may come, too. This ends after so many bytes of
+-- documents, or when 2,048 by arrival were looked at. The last row has no
+-- document: its id, be it one or an arrival, is where the next call goes on;
+-- null is the end. No row: who asks may not read it.
 
 create or replace function search_tail(token text, guild bigint, bot smallint,
     kind smallint, by_arrival boolean, low bigint, high bigint, since bigint,
@@ -65,35 +67,30 @@ language plpgsql stable security definer
 set search_path = guildlog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
-    room  int := bytes;
-    next  record;
+    place   constant text := '"id":"' || channel || '"';
+    person  constant text := '"id":"' || member || '"';
+    room    int := bytes;
+    next    bigint;
+    late    bigint[];
+    floor   bigint;
 begin
     if not search_may(token, guild) then
         return;
     elsif by_arrival then
         since := greatest(since, at);
-        next := search_next(guild, bot, since, until);
+        next := (select x.arrival from log_arrival x
+                  where x.guild_id = guild and x.bot = search_tail.bot
+                    and x.arrival > since and x.arrival <= until
+                  order by x.arrival offset 2047 limit 1);
 
         for id, arrival, doc in
             select e.id::text, e.arrival, e.doc
-              from (select min(k.entry_id) as low, max(k.entry_id) as high
-                      from log_event k
-                     where k.guild_id = guild and k.bot = search_tail.bot
-                       and k.entry_id is not null
-                       and k.arrival > since and k.arrival <= next.last
-                     group by k.entry_id / next.width) s
-             cross join lateral (
-                   select x.id, x.arrival, x.doc from log_entry x
-                    where x.guild_id = guild and x.bot = search_tail.bot
-                      and x.id >= s.low and x.id <= s.high
-                      and x.id >= search_tail.low
-                      and x.id < search_tail.high
-                      and x.arrival > since and x.arrival <= next.last
-                      and (channel is null or x.channel_id = channel)
-                      and (member is null
-                           or side <> 'target' and x.executor_id = member
-                           or side <> 'executor' and x.target_id = member)
-                    order by x.id) e
+              from log_arrival e
+             where e.guild_id = guild and e.bot = search_tail.bot
+               and e.arrival > since and e.arrival <= coalesce(next, until)
+               and e.id >= low and e.id < search_tail.high
+               and coalesce(strpos(e.doc, place) > 0, true)
+               and coalesce(strpos(e.doc, person) > 0, true)
              order by e.arrival
         loop
             return next;
@@ -101,33 +98,42 @@ begin
             exit when room <= 0;
         end loop;
 
-        id := case when room <= 0 then arrival
-                   when next.n = 2048 then next.last end;
+        id := case when room <= 0 then arrival else next end;
     else
         high := least(high, at);
+        floor := search_floor(guild, bot, low, high, bytes);
+        late := arrivals_late(guild, bot, until, floor, high);
 
         for id, doc in
             select e.id::text, e.doc
-              from (select * from log_entry x
-                     where x.guild_id = guild and x.bot = search_tail.bot
-                       and x.id >= low and x.id < high
-                     order by x.id desc limit 16384) e
-             where e.arrival > since and e.arrival <= until
-               and (channel is null or e.channel_id = channel)
-               and (member is null
-                    or side <> 'target' and e.executor_id = member
-                    or side <> 'executor' and e.target_id = member)
+              from (select u.id, u.doc
+                      from log_block k
+                     cross join lateral unnest(k.ids,
+                               string_to_array(k.docs, E'\n')) u (id, doc)
+                     where k.guild_id = guild and k.bot = search_tail.bot
+                       and k.first_id < high and k.last_id >= floor
+                       and k.first_id >= coalesce((
+                               select f.first_id
+                                 from block_at(guild, search_tail.bot,
+                                               floor) f), 0)
+                       and coalesce(strpos(k.docs, place) > 0, true)
+                       and coalesce(strpos(k.docs, person) > 0, true)
+                     union all
+                    select a.id, a.doc
+                      from arrivals_hot(guild, search_tail.bot) a
+                     where a.arrival <= until) e
+             where e.id >= floor and e.id < high and e.id <> all (late)
+               and coalesce(strpos(e.doc, place) > 0, true)
+               and coalesce(strpos(e.doc, person) > 0, true)
+             order by e.id desc
         loop
             return next;
             room := room - octet_length(doc);
             exit when room <= 0;
         end loop;
 
-        id := case when room <= 0 then id else (
-            select x.id::text from log_entry x
-             where x.guild_id = guild and x.bot = search_tail.bot
-               and x.id >= low and x.id < high
-             order by x.id desc offset 16383 limit 1) end;
+        id := case when room <= 0 then id
+                   when floor > low then floor::text end;
     end if;
 
     arrival := null;

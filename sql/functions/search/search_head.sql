@@ -4,8 +4,8 @@
 --
 -- Invariants: each entry with an arrival up to search_head.arrival is in one
 -- segment, but for those of the back part (an id below back_id, an arrival up
--- to back_arrival), of days before oldest, and in search_gone. Each entry that
--- arrived later has its row in log_event. A segment is of one day and is never
+-- to back_arrival), and of days before oldest. What arrived later than either
+-- of the two has its row in log_arrival. A segment is of one day and is never
 -- changed. Who changes any of it holds the row of search_head, which is the
 -- last of all locks.
 
@@ -16,26 +16,12 @@ create or replace function search_format()
 returns smallint language sql immutable as $$ select 1::smallint $$;
 
 
--- The day (UTC, since 2015) of an id, and the first id of a day.
-
-create or replace function search_day(id bigint)
-returns int language sql immutable as $$
-    select ((id >> 22) / 86400000)::int
-$$;
-
-
-create or replace function search_first(day int)
-returns bigint language sql immutable as $$
-    select (day::bigint * 86400000) << 22
-$$;
-
-
 -- The first day that an index has: of 30 days, and ten minutes more for
 -- requests on their way.
 
 create or replace function search_oldest()
 returns int language sql stable as $$
-    select search_day(time_id(ms(now()) - 600000 - retention_ms('pro')))
+    select day_of(time_id(ms(now()) - 600000 - retention_ms('pro')))
 $$;
 
 
@@ -43,23 +29,21 @@ $$;
 
 create or replace function search_closed()
 returns int language sql stable as $$
-    select search_day(time_id(ms(now()) - 600000)) - 1
+    select day_of(time_id(ms(now()) - 600000)) - 1
 $$;
 
 
--- The last arrival whose entry no request can take back any more.
+-- The last arrival before what a request may still take back.
 
 create or replace function search_until(guild bigint, bot smallint)
 returns bigint language plpgsql stable as $$
 begin
     return (
         select least(h.arrival, (
-                   select min(e.arrival) - 1
-                     from held_entry x
-                    cross join lateral log_entry_one(
-                              guild, search_until.bot, x.id) e
+                   select min(x.arrival) - 1 from log_arrival x
                     where x.guild_id = guild and x.bot = search_until.bot
-                      and x.until > clock_timestamp()))
+                      and x.recorded_at <= h.last_at
+                      and x.held_to is not null))
           from log_head h
          where h.guild_id = guild and h.bot = search_until.bot);
 end $$;
@@ -94,14 +78,13 @@ begin
         return;
     end if;
 
-    -- once: a hold may run out between two calls, and what lies between their
-    -- results would be in the back part and behind it
+    -- once: what is held may be released between two calls, and what lies
+    -- between their results would be in the back part and behind it
+
     until := coalesce(search_until(guild, bot), 0);
 
     delete from search_segment s
      where s.guild_id = guild and s.bot = search_begin.bot;
-    delete from search_gone g
-     where g.guild_id = guild and g.bot = search_begin.bot;
     update search_head s
        set (format, arrival, back_id, back_arrival, erased, oldest, closed,
             due_at, taken_to)
@@ -143,25 +126,15 @@ begin
 end $$;
 
 
--- These entries go. Whoever removes entries calls this in his transaction.
+-- Entries went, which are in no segment. Whoever removes entries calls this in
+-- his transaction.
 
-create or replace function search_removed(guild bigint, bot smallint,
-    ids bigint[], arrivals bigint[])
+create or replace function search_removed(guild bigint, bot smallint)
 returns void language plpgsql as $$
 begin
-    with head as (
-        update search_head s
-           set erased = s.erased + 1
-         where s.guild_id = guild and s.bot = search_removed.bot
-        returning s.arrival, s.back_id, s.back_arrival, s.oldest
-    )
-    insert into search_gone (guild_id, bot, id)
-    select guild, search_removed.bot, r.id
-      from unnest(ids, arrivals) r (id, arrival), head h
-     where r.arrival <= h.arrival
-       and not (r.id < h.back_id and r.arrival <= h.back_arrival)
-       and r.id >= search_first(h.oldest)
-    on conflict do nothing;
+    update search_head s
+       set erased = s.erased + 1
+     where s.guild_id = guild and s.bot = search_removed.bot;
 end $$;
 
 
@@ -180,8 +153,10 @@ begin
 end $$;
 
 
--- The events before that time are about to go. An index that has not come to
--- all of them is not read until it is made anew; true: there was one.
+-- Rows of log_arrival before that time are about to go. An index that has not
+-- come to all of them, or has a back part in which what came since may not be
+-- told from what was there, is not read until it is made anew; true: there was
+-- one.
 
 create or replace function search_forgets(before timestamptz)
 returns boolean language plpgsql as $$
@@ -189,10 +164,11 @@ begin
     update search_head s
        set format = 0, erased = s.erased + 1
      where s.format > 0
-       and exists (select from log_event k
+       and exists (select from log_arrival k
                     where k.guild_id = s.guild_id and k.bot = s.bot
-                      and k.entry_id is not null
-                      and k.arrival > s.arrival
+                      and k.arrival > case when s.back_id > 0
+                                           then s.back_arrival
+                                           else s.arrival end
                       and k.recorded_at < before);
     return found;
 end $$;
@@ -254,8 +230,6 @@ begin
     get diagnostics n = row_count;
 
     if n < most then
-        delete from search_gone g
-         where g.guild_id = guild and g.bot = search_leave.bot;
         delete from search_head s
          where s.guild_id = guild and s.bot = search_leave.bot;
     end if;
@@ -296,9 +270,6 @@ begin
     delete from search_segment s
      where s.guild_id = guild and s.bot = search_expire_of.bot
        and s.day < search_oldest();
-    delete from search_gone g
-     where g.guild_id = guild and g.bot = search_expire_of.bot
-       and g.id < search_first(search_oldest());
     return 1;
 end $$;
 

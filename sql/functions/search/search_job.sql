@@ -113,7 +113,7 @@ begin
     work.guild := head.guild_id;
     work.bot := head.bot;
     work.erased := head.erased;
-    work.low := search_first(head.oldest);
+    work.low := day_low(head.oldest);
     work.high := 9223372036854775807;
     work.hurry := head.due_at < now() - interval '30 seconds';
 
@@ -146,10 +146,9 @@ returns search_work language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     newest  constant bigint := (
-        select e.id from log_entry e
-         where e.guild_id = head.guild_id and e.bot = head.bot
-           and e.id >= work.low and e.id < head.back_id
-         order by e.id desc limit 1);
+        select max(e.id)
+          from entries_newest(head.guild_id, head.bot, work.low,
+                              head.back_id) e (id));
 begin
     if newest is null then
         update search_head s
@@ -159,7 +158,7 @@ begin
     end if;
 
     work.what := 'back';
-    work.low := greatest(work.low, search_first(search_day(newest)));
+    work.low := greatest(work.low, day_low(day_of(newest)));
     work.high := head.back_id;
     work.since := 0;
     work.until := head.back_arrival;
@@ -199,8 +198,8 @@ begin
     end if;
 
     work.what := 'day';
-    work.low := search_first(its.day);
-    work.high := search_first(its.day + 1);
+    work.low := day_low(its.day);
+    work.high := day_low(its.day + 1);
     work.since := 0;
     work.until := head.arrival;
     work.keys := its.keys;
@@ -351,7 +350,7 @@ create or replace function search_move(head search_head, what text,
     done bigint, day int)
 returns void language plpgsql as $$
 declare
-    goes_on  constant boolean := done > search_first(head.oldest);
+    goes_on  constant boolean := done > day_low(head.oldest);
 begin
     update search_head s
        set arrival = case when what = 'run' then done else s.arrival end,

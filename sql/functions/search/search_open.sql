@@ -7,10 +7,10 @@
 -- the status, and head, of 200 alone, is JSON: the ids in [low, high) are
 -- inside of the window, those below top are below the position; state is what
 -- may be known of the page, see page_state(). The segments have what arrived
--- up to arrival, but for ids below backId of those up to backArrival, and but
--- for what is gone. What arrived then, up to until, is to be looked at by
--- arrival, the back part by id: see search_tail(). Without an index all is the
--- back part. erased (null without an index) is for logs_found().
+-- up to arrival, but for ids below backId of those up to backArrival. What
+-- arrived then, up to until, is to be looked at by arrival, the back part by
+-- id: see search_tail(). Without an index all is the back part. erased (null
+-- without an index) is for logs_found().
 
 create or replace function search_open(token text, guild bigint, bot smallint,
     kind smallint, after bigint, before bigint, below bigint,
@@ -53,12 +53,12 @@ begin
 
     walled := coalesce(after < wall - 1 or below < id_at(wall), false);
     low := id_at(greatest(wall, after + 1));
-    state := page_known(state, at - wall, log_oldest(guild, bot, low, high),
+    state := page_known(state, at - wall, entry_first(guild, bot, low, high),
                         walled, after, below);
 
     select * into its from search_head s
      where s.guild_id = guild and s.bot = search_open.bot
-       and s.format = search_format() and s.oldest <= search_day(low);
+       and s.format = search_format() and s.oldest <= day_of(low);
 
     if not found then
         its.arrival := until;
@@ -74,12 +74,7 @@ begin
                    'arrival', its.arrival, 'until', until,
                    'backId', its.back_id, 'backArrival', its.back_arrival,
                    'erased', its.erased, 'format', search_format(),
-                   'state', state,
-                   'gone', array(select g.id from search_gone g
-                                  where g.guild_id = guild
-                                    and g.bot = search_open.bot
-                                    and g.id >= low and g.id < high
-                                    and its.guild_id is not null))::text;
+                   'state', state)::text;
 
     if its.guild_id is not null and low < high then
         return query
@@ -87,7 +82,7 @@ begin
                    null::text
               from search_segment s
              where s.guild_id = guild and s.bot = search_open.bot
-               and s.day >= search_day(low) and s.day <= search_day(high - 1);
+               and s.day >= day_of(low) and s.day <= day_of(high - 1);
     end if;
 end $$;
 

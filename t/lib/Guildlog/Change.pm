@@ -87,7 +87,7 @@ sub _told {
             my ($id, $bot, $type, $executor, $doc) = @$_;
             $id => { bot => $bot, type => $type, executor_id => $executor,
                 doc => $json->decode("$doc}") };
-        } $nginx->sql('select id, bot, type, executor_id, doc from log_entry'
+        } $nginx->sql('select id, bot, type, executor_id, doc from entries'
             . ' where guild_id = ?', $server)
     }, {
         map {

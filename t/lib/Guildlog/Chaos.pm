@@ -554,7 +554,7 @@ sub settle {
     my $left = '';
     while (time < $deadline) {
         $left = join ' ', eval { map { @$_ } $self->sql(q{
-            select (select count(*) from held_entry where not released),
+            select (select count(*) from log_arrival where held_to is not null),
                    (select count(*) from lane_ready r
                       join lane_head h using (guild_id, lane)
                       join lane_tail t using (guild_id, lane)

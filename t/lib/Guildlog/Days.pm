@@ -1,74 +1,63 @@
 package Guildlog::Days;
 
-# Days pass at once: makes a store that looks a month old.
+# Days pass at once: what arrived is so many days older.  The keeper takes its
+# partitions away then, as it would have.
 
 use strict;
 use warnings;
 
 use Exporter 'import';
 
-use Guildlog::File;
-
-our @EXPORT = qw(month nights weeks closed rewritten);
+our @EXPORT = qw(past a_day);
 
 
-# makes a partition for each of the last 31 days that has none, as the keeper
-# would have
-sub month {
-    my ($nginx) = @_;
+# makes the partitions that the last days would have left
+sub past {
+    my ($nginx, $days) = @_;
 
-    $nginx->sql('drop table log_entry_past');
-    $nginx->sql(q(select partition_make('log_entry', name,
-        day_id(d::date)::text, day_id(d::date + 1)::text)
-        from generate_series((now() at time zone 'UTC')::date - 31,
-            (now() at time zone 'UTC')::date - 1, interval '1 day') d
-        cross join lateral (
-            select 'log_entry_' || to_char(d, 'YYYYMMDD') as name) n
-        where to_regclass(name) is null));
+    $nginx->sql('drop table if exists log_arrival_past, lane_batch_past');
+    $nginx->sql(q(create or replace function past_days(n int)
+        returns void language sql as $$
+            select partition_make(t.parent, d::date, d::date + t.days)
+              from partitioned() t
+             cross join generate_series(
+                   case t.days when 1 then today()
+                   else date_trunc('week', today()::timestamp)::date end
+                   - t.days * n, today() - 1, t.days * interval '1 day') d
+             where to_regclass(t.parent || to_char(d, '_YYYYMMDD')) is null
+        $$));
+    $nginx->sql('select past_days(?)', $days);
+
+    # locks: in the order of all others; behind that of who drops a partition, or
+    # rows would come into one that he has looked at
+    $nginx->sql(q(create or replace function a_day() returns void
+        language plpgsql as $$
+    begin
+        perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
+        update server s
+           set lapsed_at = s.lapsed_at - interval '1 day'
+         where s.lapsed_at is not null;
+        perform blocks_wait(h.guild_id, h.bot)
+           from (select * from log_head order by guild_id, bot) h;
+        perform from log_head order by guild_id, bot for update;
+        perform past_days(7);
+        update log_head h
+           set since = h.since - interval '1 day',
+               due_at = h.due_at - interval '1 day';
+        update log_arrival a
+           set recorded_at = greatest(a.recorded_at - interval '1 day',
+                   (today() - 7)::timestamp at time zone 'UTC')
+         where a.recorded_at < now() - interval '2 seconds';
+        update log_block k set settle = k.settle - 1 where k.settle is not null;
+    end $$));
     return;
 }
 
 
-# the partitions of days that are over
-sub closed {
+# but for what arrived in the last seconds, which somebody may just follow
+sub a_day {
     my ($nginx) = @_;
-
-    return map { $_->[0] } $nginx->sql(q(select name from
-        partitions('log_entry') where high::bigint <=
-            day_id((now() at time zone 'UTC')::date) order by low::bigint));
-}
-
-
-# those of them that a rewrite made
-sub rewritten {
-    my ($nginx) = @_;
-    return grep { /\d{8}_/ } closed($nginx);
-}
-
-
-# the rewrite makes up for the nights of a month: weeks that become days within
-# a week are made, too
-sub nights {
-    my ($nginx) = @_;
-
-    my $due = $nginx->sql(q(select pg_get_functiondef('rewrite_due'::regproc)));
-    $due =~ s/today - 21/today - 28/ or die 'rewrite_due() is another one';
-    $nginx->sql($due);
-    return;
-}
-
-
-# every week is rewritten that has several partitions, and again() does all of
-# them once more
-sub weeks {
-    my ($nginx) = @_;
-
-    my $sql = slurp('t/sql/weeks.psql');
-    $sql =~ s/create temp table/create table/;
-    $sql =~ s/pg_temp[.]//;
-    $nginx->cluster->connect($nginx->dbname)
-        ->do("set client_min_messages = warning;
-            drop table if exists to_do; $sql");
+    $nginx->sql('select a_day()');
     return;
 }
 

@@ -12,34 +12,38 @@ our @EXPORT = qw(arrived fill ask drain memory);
 
 
 # stores that many entries of the type directly, one a millisecond back from
-# $now; every tenth has "needle"
+# $now; every tenth has "needle". Most of them are in blocks
 sub fill {
     my ($nginx, $server, $now, $n) = @_;
 
     $nginx->sql(<<~'SQL', $server, $now, $n);
-        insert into log_entry (guild_id, id, arrival, bot, type, doc)
-        select g, i.id, i.n, 0, 7,
+        insert into log_arrival (guild_id, id, arrival, recorded_at, bot, type,
+                                 event_id, doc)
+        select g, i.id, h.arrival + v.n + 1 - i.n, clock_timestamp(), 0, 7, i.n,
                format('{"id":"%s","type":7,"timestamp":%s,"content":%s',
                       i.id, now - 1000 - i.n, to_json(
                           repeat('x', 500)
                           || case when i.n % 10 = 0 then ' needle' else '' end))
-          from (values (?::bigint, ?::bigint, ?::int)) v (g, now, n),
+          from (values (?::bigint, ?::bigint, ?::int)) v (g, now, n)
+          join log_head h on h.guild_id = g and h.bot = 0,
                lateral (select n, next_id(now - 1000 - n) as id
                           from generate_series(1, v.n) n) i
         SQL
     arrived($nginx, $server);
+    $nginx->some_blocks($server, int $n * 0.9);
 }
 
 
-# what was put into log_entry has arrived
+# what was put into log_arrival has arrived
 sub arrived {
     my ($nginx, $server) = @_;
 
     $nginx->sql(<<~'SQL', $server);
-        insert into log_head (guild_id, bot, arrival)
-        select guild_id, bot, max(arrival) from log_entry
-         where guild_id = ? group by guild_id, bot
-        on conflict (guild_id, bot) do update set arrival = excluded.arrival
+        update log_head h
+           set (arrival, last_at) = (
+                   select max(a.arrival), max(a.recorded_at) from log_arrival a
+                    where a.guild_id = h.guild_id and a.bot = h.bot)
+         where guild_id = ?
         SQL
 }
 

@@ -55,15 +55,11 @@ HTTP
             $nginx->start;
         },
 
-        # what was recorded so far was so three days ago, but the last
+        # what was recorded so far but the last is in blocks alone
         days => sub {
-            $nginx->sql("update log_event set recorded_at = now()
-                - interval '3 days' where guild_id = ? and event_id like 'c-p%'",
-                $server);
-            $nginx->sql('update log_head set days = array(
-                select case when n % 2 = 1 then d - 3 else d end
-                  from unnest(days) with ordinality u (d, n) order by n)
-                 where guild_id = ?', $server);
+            $nginx->blocks($server);
+            $nginx->sql("delete from log_arrival where guild_id = ?
+                and event_id like 'c-p%'", $server);
         },
     );
 }
@@ -152,12 +148,12 @@ sub recorder {
     cmp_ok $memory, '<', 256, "memory is bounded ($memory MiB)";
     my ($stored, $different, $wrong) = @{ ($nginx->sql(q{
         select count(*), count(distinct e.event_id), count(*) filter (where e.ahead)
-          from (select entry_id, event_id, substr(event_id, 7)::int
+          from (select event_id, substr(event_id, 7)::int
                     < max(substr(event_id, 7)::int) over (partition by guild_id
                         order by arrival rows between unbounded preceding
                             and 1 preceding) as ahead
-                  from log_event where event_id like 'flood-%'
-                    and entry_id is not null) e
+                  from log_arrival where event_id like 'flood-%'
+                    and id is not null) e
     }))[0] };
     is $stored, $all, 'all entries were recorded';
     is $different, $all, '... none twice';

@@ -23,7 +23,7 @@ sub markers {
                             and 1 preceding) as ahead
                   from (select guild_id, arrival,
                                substring(doc from '"m(\d+)"')::int as marker
-                          from log_entry) m
+                          from entries) m
                  where marker is not null) m
     }))[0] };
 }

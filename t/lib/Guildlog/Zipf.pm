@@ -30,7 +30,7 @@ use constant {
 
 
 # fill($nginx, $guild, $entries): that server is the largest of 100 by then,
-# the n-th has entries / n^2; with checkpoints and statistics. The servers
+# the n-th has entries / n^2; with blocks and statistics. The servers
 sub fill {
     my ($nginx, $guild, $entries) = @_;
 
@@ -46,7 +46,7 @@ sub fill {
         die "filling failed\n" if $?;
     }
 
-    1 while $nginx->sql('select checkpoints_make(1000000)');
+    $nginx->blocks;
 
     my $admin = $nginx->cluster->connect($nginx->dbname, 'postgres');
     $admin->do('vacuum analyze');

@@ -63,7 +63,7 @@ select channels_patch(:me, '{"main_channel": "5"}'),
        filter_patch(:me, 'links', '{"enabled": true}'),
        active_ignore_executors(:me, '{"id": "5"}'),
        options_patch(:pro, '{"spoilers": true}') \g /dev/null
-select count(*) as entries from log_entry where guild_id = :guild \gset
+select count(*) as entries from stored where guild_id = :guild \gset
 
 select pg_temp.answers(status, body, 202, '{}', 'the reset')
   from server_reset(:me);
@@ -89,7 +89,7 @@ select is(count(*)::int, 0, 'no active ignore requests')
 select is(status, 200, 'the Pro bot keeps its options')
   from options_get(:pro);
 select is(count(*)::int, :entries + 1, 'the entries stay, and one is new')
-  from log_entry where guild_id = :guild;
+  from stored where guild_id = :guild;
 select is(pg_temp.logged(:guild, 78), 1, 'that of the reset');
 select is(body::json #>> '{0,notificationType}', '78', 'with a notification')
   from notifications_list(:me);

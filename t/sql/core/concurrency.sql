@@ -66,13 +66,13 @@ select format('select status from ignore_add(%s, 0, %L)', :'me',
 \set got `t/sql/crowd 12 :'sql'`
 select is(:'got'::text, '5 202,7 GL402', 'five more ignore entries');
 
-select count(*) as logged from log_entry
+select count(*) as logged from log_arrival
  where guild_id = :guild and type = 69 \gset
 select format('select status from active_ignore_executors(%s, %L)', :'me',
               '{"id": "1"}') as sql \gset
 \set got `t/sql/crowd 8 :'sql'`
 select is(count(*)::int - :logged, 1, 'active ignore is logged once an hour')
-  from log_entry where guild_id = :guild and type = 69;
+  from log_arrival where guild_id = :guild and type = 69;
 
 
 -- eight clients record the same 200 events, each beginning at another
@@ -86,7 +86,7 @@ select translate(format($$
 select is(:'got'::text, '7 0,1 200', 'an event is stored once');
 select is((count(*), count(distinct arrival), count(distinct id))::text,
           '(200,200,200)', 'each event has a number and an id of its own')
-  from log_entry where guild_id = :guild and type = 5;
+  from log_arrival where guild_id = :guild and type = 5;
 
 
 -- the fields of one member, put by many
@@ -162,16 +162,17 @@ select is(count(*)::int, 0, 'the keeper''s turn did not fail')
 
 begin;
 savepoint before;
-insert into log_entry (guild_id, id, arrival, bot, type, doc)
-values (5, next_id(ms(now())), 1, 0, 5, '"id":"1"');
-select $$ set lock_timeout = '5s'; select partition_make('log_entry',
-    'log_entry_2083', day_id('2083-01-01')::text,
-    day_id('2083-01-02')::text) $$ as sql \gset
+insert into log_arrival (guild_id, id, arrival, recorded_at, bot, type, event_id,
+                         doc)
+values (5, next_id(ms(now())), 1, now(), 0, 5, 'one', '"id":"1"');
+select $$ set lock_timeout = '5s'; select partition_make('log_arrival',
+    '2083-01-01', '2083-01-02') $$ as sql \gset
 \setenv MAKE :sql
 \! echo "$MAKE" | psql -XAtq > /dev/null 2>&1
 rollback to before;
-select has_table('guildlog', 'log_entry_2083', 'a partition is made meanwhile');
-drop table if exists log_entry_2083;
+select has_table('guildlog', 'log_arrival_20830101',
+                 'a partition is made meanwhile');
+drop table if exists log_arrival_20830101;
 commit;
 
 select * from finish();

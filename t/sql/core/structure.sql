@@ -122,6 +122,8 @@ $$, $$
         ('plain', 'search_fail', 'guild bigint, bot smallint, cause text, '
              'OUT status integer'),
         ('logs', 'logs_page', 'most integer, below bigint, known text'),
+        ('logs', 'logs_pieces', 'most integer, below bigint, known text, '
+                                'placed boolean, bytes integer'),
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
                                 'most integer, ids bigint[]'),
         ('plain', 'logs_one', 'token text, guild bigint, bot smallint, '
@@ -329,10 +331,9 @@ select bag_eq($$
                                 and a.attnum = i.indkey[0]
             where i.indrelid = c.oid and i.indisprimary
               and a.attname = 'guild_id')
-$$, $$ values ('language'), ('log_type'), ('filter_kind'), ('summary'),
-              ('keeper'), ('shard_lease'), ('delivery_node'), ('log_rewrite'),
-              ('delivery_secret'), ('session'),
-              ('schema_version') $$,
+$$, $$ values ('language'), ('log_type'), ('filter_kind'), ('keeper'),
+              ('shard_lease'), ('delivery_node'), ('delivery_secret'),
+              ('session'), ('schema_version') $$,
     'guild_id leads every key, but of fixed data, the schema''s own, and people '
     'who signed in');
 select is_empty($$
@@ -344,7 +345,9 @@ select is_empty($$
        and c.relname not in ('lane_ready', 'doubt', 'search_head')
        and i.indexrelid <> all ('{directory_channel,lane_channel,lane_webhook,
                                   lane_closed,lane_open_idx,lane_odd_idx,
-                                  access_user_idx}'::regclass[])
+                                  access_user_idx,log_head_due_at_idx,
+                                  log_block_settle_idx,
+                                  log_day_day_idx}'::regclass[])
 $$, 'and every index, but of the lists of what all servers have to do, and of '
     'whose a channel and a webhook is, and whose dashboard one may use');
 select is_empty($$
@@ -357,8 +360,8 @@ select is_empty($$
      where c.relnamespace = 'guildlog'::regnamespace
        and k.n <= i.indnkeyatts
        and k.sorted = 'pg_catalog."default"'::regcollation
-       and c.relname not in ('language', 'log_type', 'filter_kind', 'summary',
-                             'keeper', 'delivery_node')
+       and c.relname not in ('language', 'log_type', 'filter_kind', 'keeper',
+                             'delivery_node')
 $$, 'no index is sorted as the database''s locale has it at the time');
 select is_empty($$
     select c.relname from pg_class c
@@ -369,7 +372,7 @@ select is_empty($$
                @> '{autovacuum_freeze_min_age=0}'::text[]
 $$, 'what never changes again is frozen by the first vacuum');
 select is_empty($$
-    select t from unnest('{log_head,lane_tail,lane_head,lane_ready,held_entry,
+    select t from unnest('{log_head,log_made,lane_tail,lane_head,lane_ready,
                            search_head}'::text[]) t
       join pg_class c on c.oid = t::regclass
      where not coalesce(c.reloptions, '{}')

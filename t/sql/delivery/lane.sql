@@ -14,8 +14,9 @@ $$;
 -- what is said of an entry: status, reason, message
 create function pg_temp.delivery(id bigint)
 returns text language sql as $$
-    select d.status || ' ' || coalesce(d.reason, d.message_id::text)
-      from log_entry e
+    select delivery_word(d.status) || ' '
+           || coalesce(d.reason, d.message_id::text)
+      from stored e
      cross join lateral delivery_of(e.guild_id, e.bot, row(e.id, e.type,
          e.dstatus, e.lane, e.seq, e.dchannel_id, e.dmessage_id, e.dreason,
          e.doc)::log_found) d
@@ -57,16 +58,16 @@ select lane, shard from lane where guild_id = :guild \gset
 
 select pg_temp.send(3) \g /dev/null
 select results_eq(
-    format('select e.seq from log_entry e where e.guild_id = %s
+    format('select e.seq from stored e where e.guild_id = %s
                and e.lane = %s order by e.arrival', :guild, :lane),
     'select generate_series(1, 4)::bigint',
     'entries have places without a gap; the entry of the change is the first');
 select is(tail, 4::bigint, 'the last one is known')
   from lane_tail where guild_id = :guild;
-select id as e1 from log_entry where guild_id = :guild and seq = 1 \gset
-select id as e2 from log_entry where guild_id = :guild and seq = 2 \gset
-select id as e3 from log_entry where guild_id = :guild and seq = 3 \gset
-select id as e4 from log_entry where guild_id = :guild and seq = 4 \gset
+select id as e1 from stored where guild_id = :guild and seq = 1 \gset
+select id as e2 from stored where guild_id = :guild and seq = 2 \gset
+select id as e3 from stored where guild_id = :guild and seq = 3 \gset
+select id as e4 from stored where guild_id = :guild and seq = 4 \gset
 select is(pg_temp.delivery(:e1), 'not_delivered queued', 'they are queued');
 
 -- leases
@@ -275,8 +276,9 @@ select delivery_registered('a/1/1', :guild, :lane, :fence, :step, 6, '\x00')
 \g /dev/null
 select options_patch(:me, '{"active_ignore": true}') \g /dev/null
 select pg_temp.send(1, 5) as e7 \gset
-update held_entry set until = clock_timestamp() where guild_id = :guild;
-select is((select seq from log_entry where guild_id = :guild and id = :e7),
+update log_arrival set held_to = clock_timestamp()
+ where guild_id = :guild and held_to is not null;
+select is((select seq from stored where guild_id = :guild and id = :e7),
           null, 'a held entry has no place');
 select delivery_release() \g /dev/null
 select is(count(*)::int, 1, 'until it is released')
@@ -306,10 +308,9 @@ select is(state || ' ' || (look_at > now()), 'closed true',
           'it stays while entries refer to it')
   from lane where guild_id = :guild and lane = :lane;
 update lane set look_at = now() where guild_id = :guild and lane = :lane;
-create temporary table entries as
-    select * from log_entry where guild_id = :guild and lane = :lane;
-delete from log_entry where guild_id = :guild and lane = :lane;
-delete from held_entry where guild_id = :guild and lane = :lane;
+create temporary table arrived as
+    select * from log_arrival where guild_id = :guild and lane = :lane;
+delete from log_arrival where guild_id = :guild and lane = :lane;
 delete from doubt where guild_id = :guild and lane = :lane;
 select is(lanes_forget(10), 1, 'it is looked at again');
 select is((select count(*) from lane where guild_id = :guild and lane = :lane)
@@ -318,7 +319,7 @@ select is((select count(*) from lane where guild_id = :guild and lane = :lane)
           + (select count(*) from lane_tail
               where guild_id = :guild and lane = :lane), 0::bigint,
           'it is deleted with its rows when no entry does');
-insert into log_entry select * from entries;
+insert into log_arrival select * from arrived;
 select channels_patch(:me, '{"category_voice": "12"}') \g /dev/null
 select lane as idle from lane where guild_id = :guild and channel_id = 12
 \gset
@@ -452,19 +453,20 @@ select :guild, n, case when n > 140 then 200 else 3 end
   from generate_series(101, 150) n;
 insert into lane_ready (guild_id, lane, shard, since)
 select :guild, n, 0, now() from generate_series(101, 150) n;
-insert into log_entry (guild_id, bot, id, arrival, type, lane, seq, doc)
-select t.guild_id, 0,
-       time_id(ms(now() - case when t.lane > 140 then '0'
-                               else interval '25 h' end))
-       + t.lane * 1000 + n, t.lane * 1000 + n, 7, t.lane, n, '{'
+insert into log_arrival (guild_id, bot, id, arrival, recorded_at, type, lane,
+                         seq, event_id, doc)
+select t.guild_id, 0, time_id(ms(a.at)) + t.lane * 1000 + n,
+       t.lane * 1000 + n, a.at, 7, t.lane, n, t.lane || ' ' || n, '{'
   from lane_tail t
+ cross join lateral (select now() - case when t.lane > 140 then '0'
+                                         else interval '25 h' end) a (at)
  cross join lateral generate_series(1, t.tail) n
  where t.guild_id = :guild and t.lane between 101 and 150;
 
 create function pg_temp.expired()
 returns int language sql as $$
     select count(*)::int
-      from log_entry e
+      from stored e
      cross join lateral lane_delivery(e.guild_id, e.lane, e.seq,
                                       to_timestamp(id_time(e.id) / 1000)) d
      where e.guild_id = 900000000000000001
@@ -491,8 +493,9 @@ insert into lane_head (guild_id, lane, head, upto)
 select :guild, n, 2, 2 from generate_series(201, 203) n;
 insert into lane_tail (guild_id, lane, tail)
 select :guild, n, 5 from generate_series(201, 203) n;
-insert into log_entry (guild_id, bot, id, arrival, type, lane, seq, doc)
-values (:guild, 0, 203, 203, 7, 203, 5, '{');
+insert into log_arrival (guild_id, bot, id, arrival, recorded_at, type, lane,
+                         seq, event_id, doc)
+values (:guild, 0, 203, 300000, now(), 7, 203, 5, '203', '{');
 
 select is(string_agg(s.result, ', ' order by s.place), 'empty, closing, ok',
           'a lane that has only what is past keeping has come to its end')
@@ -528,7 +531,7 @@ returns int language sql as $$
      cross join lateral lane_delivery(900000000000000001, 5, s.seq,
                                       to_timestamp(0)) l
       full join lane_deliveries(900000000000000001, 5, array(
-               select row(x, 5, x, to_timestamp(0), false)::log_open
+               select row(x, 5, x, to_timestamp(0))::log_open
                  from unnest(seqs) x)) d
         on d.id = s.seq
      where (d.status, d.reason, d.message_id)

@@ -13,15 +13,15 @@ returns setof bigint language sql as $$
 $$;
 
 -- what is said of an entry: status, reason or message, channel
-create function pg_temp.delivery(id bigint)
+create function pg_temp.said(id bigint)
 returns text language sql as $$
-    select concat_ws(' ', d.status, coalesce(d.reason, d.message_id::text),
+    select concat_ws(' ', delivery_word(d.status), coalesce(d.reason, d.message_id::text),
                      d.channel_id)
-      from log_entry e
+      from stored e
      cross join lateral delivery_of(e.guild_id, e.bot, row(e.id, e.type,
          e.dstatus, e.lane, e.seq, e.dchannel_id, e.dmessage_id, e.dreason,
          e.doc)::log_found) d
-     where e.guild_id = 900000000000000001 and e.id = delivery.id
+     where e.guild_id = 900000000000000001 and e.id = said.id
 $$;
 
 -- a step of the lane of that channel: its result
@@ -58,7 +58,7 @@ returns text language sql as $$
 $$;
 
 -- ids and reasons that are listed, in order
-create function pg_temp.listed(variadic reasons text[] default null)
+create function pg_temp.lists(reasons text[])
 returns text language sql as $$
     select coalesce(string_agg((e ->> 'id') || ' ' || (e ->> 'reason'), ', '
                                order by n), '')
@@ -75,12 +75,70 @@ returns table (seq bigint, expired boolean) language sql as $$
      where h.lane = peek.lane
 $$;
 
-create function pg_temp.counts(guild bigint)
+create function pg_temp.numbers(guild bigint)
 returns text language sql as $$
     select coalesce(max((s -> 'reasons')::text), '{}')
       from operator_backlog(null, 1000, null) b
      cross join lateral json_array_elements(b.body::json -> 'servers') s
      where s ->> 'server' = guild::text
+$$;
+
+-- What is said has to be the same when entries are in blocks, when these say how
+-- deliveries were decided, and when nothing but the blocks is left, for as long
+-- as nothing waits.
+
+create function pg_temp.blocked(lasting boolean)
+returns void language plpgsql as $$
+begin
+    perform block_make(900000000000000001, 0::smallint);
+    update log_block k set settle = 0
+     where k.guild_id = 900000000000000001 and k.settle is not null;
+    perform blocks_settle(900000000000000001, 0::smallint, 100);
+
+    if not lasting
+       and not exists (select from log_block k
+                        where k.guild_id = 900000000000000001
+                          and k.settle is not null)
+    then
+        delete from log_arrival a where a.guild_id = 900000000000000001;
+    end if;
+end $$;
+
+create function pg_temp.always(statement text)
+returns text language plpgsql as $$
+declare
+    it       text;
+    as_well  text;
+begin
+    execute statement into it;
+    foreach as_well in array '{true,false}'::text[] loop
+        begin
+            perform pg_temp.blocked(as_well::boolean);
+            execute statement into as_well;
+            raise exception using errcode = 'GL999';
+        exception when sqlstate 'GL999' then
+            if as_well is distinct from it then
+                return format('%s, but in blocks %s', it, as_well);
+            end if;
+        end;
+    end loop;
+
+    return it;
+end $$;
+
+create function pg_temp.delivery(id bigint)
+returns text language sql as $$
+    select pg_temp.always(format('select pg_temp.said(%s)', id))
+$$;
+
+create function pg_temp.listed(variadic reasons text[] default null)
+returns text language sql as $$
+    select pg_temp.always(format('select pg_temp.lists(%L)', reasons))
+$$;
+
+create function pg_temp.counts(guild bigint)
+returns text language sql as $$
+    select pg_temp.always(format('select pg_temp.numbers(%s)', guild))
 $$;
 
 create function pg_temp.found(channel bigint)
@@ -98,7 +156,7 @@ select count(*) from delivery_lease('a/1/1', '{}', '{}', false) \g /dev/null
 
 -- a server that has one entry of each kind
 
-delete from log_entry where guild_id = :guild;
+delete from log_arrival where guild_id = :guild;
 
 select is(pg_temp.listed(), '', 'a new server lacks nothing');
 select pg_temp.send(1) as no_channel \gset
@@ -149,7 +207,7 @@ select record(g, 0::smallint, jsonb_agg(jsonb_build_object(
            'event_id', i, 'type', 7)))
   from (values (:guild + 1, 3), (:guild + 2, 5000)) s (g, n)
  cross join lateral generate_series(1, s.n) i group by g \g /dev/null
-delete from log_entry where guild_id > :guild + 2;     -- of other files
+delete from log_arrival where guild_id > :guild + 2;     -- of other files
 
 -- in tables as small as these all rows may be the nearest way to a few
 
@@ -208,7 +266,7 @@ discard plans;
 delete from lane where guild_id = :guild + 3;
 delete from lane_tail where guild_id = :guild + 3;
 delete from lane_head where guild_id = :guild + 3;
-delete from log_entry where guild_id in (:guild + 1, :guild + 2);
+delete from log_arrival where guild_id in (:guild + 1, :guild + 2);
 
 -- paging
 
@@ -278,13 +336,13 @@ select is(pg_temp.delivery(:gone), 'delivered 78 11', 'and arrives');
 select is(pg_temp.replay(format('{"ids": ["%s", "%s"]}', :gone, :good)::jsonb)
           ::jsonb ->> 'replayed', '0', 'what arrived never goes again');
 
-update log_entry set dstatus = 0, dreason = 'webhook_404', lane = null
+update log_arrival set dstatus = 0, dreason = 'webhook_404', lane = null
  where guild_id = :guild and id = :gone;
 select is(pg_temp.delivery(:gone), 'delivered 78 11',
           'and its row cannot say otherwise');
 select is(pg_temp.listed('webhook_404'), '', 'nor the list');
 
-update log_entry set dstatus = 0, dreason = 'rejected'
+update log_arrival set dstatus = 0, dreason = 'rejected', lane = null
  where guild_id = :guild and id = :bad;
 select is(pg_temp.listed('rejected'), :'bad' || ' rejected',
           'a status of its own is one, and listed once');
@@ -335,8 +393,9 @@ select is(h.upto, h.head, 'so nothing is in flight')
 select record(:guild, 0::smallint, json_build_array(json_build_object(
     'event_id', 'old', 'type', 7, 'timestamp', :now - 2 * 86400000))::jsonb)
     #>> '{ids,0}' as old \gset
-update log_event set recorded_at = now() - interval '2 days'
- where guild_id = :guild and entry_id = :old;
+update log_arrival set recorded_at = now() - interval '2 days'
+ where guild_id = :guild and id = :old;
+update log_head set since = '-infinity' where guild_id = :guild;
 update replay set at = now() - interval '2 days' where guild_id = :guild;
 select is(string_agg(seq::text, ',') filter (where expired),
           (select tail::text from lane_tail where lane = :lane),
@@ -353,7 +412,7 @@ update lane_head h set head = t.tail, upto = t.tail from lane_tail t
  where h.lane = :lane and t.lane = :lane;
 insert into lane_batch
 select :guild, :lane, seq, seq, null, now(), 0, 0, 'expired'
-  from log_entry where guild_id = :guild and id = :old;
+  from stored where guild_id = :guild and id = :old;
 select is(pg_temp.replay('{"reasons": ["expired"]}')::jsonb ->> 'replayed',
           '1', 'an entry that was too old is replayed');
 select is(bool_or(expired), false, 'and is young then')

@@ -5,7 +5,7 @@
 
 \ir ../setup.psql
 \ir ../forget.psql
-select plan(55);
+select plan(56);
 
 create temp sequence nth;
 
@@ -59,15 +59,15 @@ select pg_temp.send(300), pg_temp.send(60, 1) \g /dev/null
 select is_empty('select pg_temp.told()', '... recorded');
 select pg_temp.keep() \g /dev/null
 select is_empty('select pg_temp.told()', '... kept house with');
-select cmp_ok(count(*)::int, '>=', 4, 'there are checkpoints')
-  from log_checkpoint where guild_id = :guild;
+select cmp_ok(count(*)::int, '>=', 4, 'there are blocks')
+  from log_block where guild_id = :guild;
 select cmp_ok(count(*)::int, '>=', 1, 'there are segments')
   from search_segment where guild_id = :guild;
 
 select pg_temp.send(70, 0, 7200) \g /dev/null
 select is_empty('select pg_temp.told()', '... late');
-select cmp_ok(count(*)::int, '>', 0, 'there are corrections')
-  from log_correction where guild_id = :guild;
+select block_make(:guild, 0::smallint, 30) \g /dev/null
+select is_empty('select pg_temp.told()', '... and put into blocks');
 
 select options_patch(:me, '{"active_ignore": true}') \g /dev/null
 select channels_patch(:me, '{"main_channel": "300000000000000001"}')
@@ -76,7 +76,8 @@ select pg_temp.send(20, 0, 5400) \g /dev/null
 select is_empty('select pg_temp.told()', '... held');
 select active_ignore_executors(:me, '{"id": "1", "count": 5}') \g /dev/null
 select is_empty('select pg_temp.told()', '... taken back');
-update held_entry set until = now() - interval '1 hour';
+update log_arrival set held_to = now() - interval '1 minute'
+ where guild_id = :guild and held_to is not null;
 select held_release() \g /dev/null
 select is_empty('select pg_temp.told()', '... released');
 select options_patch(:me, '{"active_ignore": false}') \g /dev/null
@@ -98,33 +99,14 @@ select is_empty('select pg_temp.told()', '... and much more recorded');
 
 -- each structure
 
-select pg_temp.broken('log_checkpoint', 'main bot, place 3, .* \| \d+ \| \d+',
-    $$ update log_checkpoint set cum[3] = cum[3] + 1
-        where (guild_id, bot, last_id) in (
-              select guild_id, bot, max(last_id) from log_checkpoint
-               where bot = 0 group by 1, 2) $$,
-    'a checkpoint');
-select pg_temp.broken('log_correction', 'none$',
-    $$ insert into log_correction
-       values (900000000000000001, 0, log_high(ms(now()), null), 1, 1) $$,
-    'a correction without a checkpoint');
-select pg_temp.broken('log_checkpoint', 'place 1',
-    $$ insert into log_correction
-       select guild_id, bot, max(last_id), 1, 3 from log_checkpoint
-        where bot = 0 group by 1, 2 $$,
-    'a wrong correction');
-select pg_temp.broken('log_event', 'an event',
-    $$ select pg_temp.send(3);
-       delete from log_event k using log_head h
-        where h.guild_id = k.guild_id and h.bot = 0 and k.bot = 0
-          and k.arrival = h.arrival $$, 'the events');
+select pg_temp.broken('log_day', 'main bot, day \d+, type 3 .* \d+ .* \d+',
+    $$ update log_day set counts = counts_sum(counts, array[1 << 7 | 3]::text)
+        where bot = 0 $$, 'the counts of a day');
+select pg_temp.broken('log_day', 'main bot, day \d+, type \d+ .* \d+ .* 0',
+    $$ delete from log_day where bot = 0 $$, 'a day that is gone');
 select pg_temp.broken('log_head', 'arrival',
-    $$ update log_head set arrival = 7, counted = 0 $$,
+    $$ update log_head set arrival = 7 $$,
     'the last arrival');
-select pg_temp.broken('log_head', 'counted, or listed',
-    $$ select pg_temp.send(300);
-       update log_head set counted = 0; delete from log_uncounted $$,
-    'a server that waits to be counted');
 select pg_temp.broken('log_head', 'first_log_at',
     $$ update log_head set first_log_at = ms(now()) $$, 'the first log');
 select pg_temp.broken('search_segment', 'in one segment \| in 0',
@@ -143,12 +125,48 @@ select pg_temp.broken('lane_batch', 'behind 10',
 select pg_temp.broken('lane', 'something to do',
     $$ delete from lane_ready $$, 'a lane that is not called for');
 select pg_temp.broken('lane', '2 entries',
-    $$ update log_entry e set seq = 30
+    $$ update log_arrival e set seq = 30
         where e.lane is not null and e.seq = 31 $$,
     'two entries in one place');
-select pg_temp.broken('held_entry', 'a row',
-    $$ delete from held_entry where released and lane is not null $$,
-    'entries that are held by nothing');
+-- what nothing else has, and cannot be made anew
+
+create function pg_temp.lost(structure text, wanted text, sql text, why text)
+returns text language plpgsql as $$
+declare
+    told  text;
+begin
+    execute sql;
+    told := (select min(t) from pg_temp.told(structure) t);
+    raise exception using errcode = 'GL999', message = coalesce(told, 'none');
+exception when sqlstate 'GL999' then
+    return matches(sqlerrm, wanted, why || ': told');
+end $$;
+
+select pg_temp.lost('log_arrival', 'a row \| none',
+    $$ select pg_temp.send(3);
+       delete from log_arrival a using log_head h
+        where h.guild_id = a.guild_id and h.bot = 0 and a.bot = 0
+          and a.arrival = h.arrival $$, 'what arrived is gone');
+select pg_temp.lost('log_arrival', 'recorded between',
+    $$ select pg_temp.send(3);
+       update log_head set since = now() + interval '1 hour' $$,
+    'what arrived is not looked for');
+select pg_temp.lost('log_arrival', 'recorded between',
+    $$ select pg_temp.send(3);
+       update log_head set last_at = now() - interval '1 hour' $$,
+    '... or not far enough');
+select pg_temp.lost('log_arrival', 'in a block \| in none',
+    $$ delete from log_block where bot = 0 $$, 'blocks are gone');
+select pg_temp.lost('log_block', what, format('update log_block set %s', change),
+                    what)
+  from (values ('n', 'n = n + 1'), ('types', 'types = types || types'),
+               ('docs', 'docs = docs || chr(10) || ''{'' '),
+               ('said', 'said = said || chr(10) || ''0'' '),
+               ('last_id', 'last_id = last_id + 1'), ('day', 'day = day - 1'),
+               ('kinds', 'kinds0 = kinds0 # 1'),
+               ('entry \d+', 'ids[2] = ids[1]'),
+               ('of type', 'types = translate(types, chr(29), chr(30))'))
+       v (what, change);
 
 select * from finish();
 rollback;

@@ -74,19 +74,19 @@ select is(array(select distinct keeper_next() from generate_series(1, 1000)
                  order by 1),
           array(select task from keeper_tasks() order by 1),
           'the other tasks have their turns');
-select keeper_run('expiry', 1, false) \g /dev/null
+select keeper_run('expiry', 1) \g /dev/null
 
 -- what it says
 
 update keeper set due_at = now() + interval '5 minutes';
 update keeper set took_us = 123, lag = 45, errors = 6,
        done_at = clock_timestamp() - interval '1 minute'
- where task = 'checkpoints';
-select is(pg_temp.fact('checkpoints', 'took_us'), '123', 'what a turn took');
-select is(pg_temp.fact('checkpoints', 'lag'), '45', 'what it left');
-select is(pg_temp.fact('checkpoints', 'errors'), '6', 'how often it failed');
-select is(pg_temp.fact('checkpoints', 'error'), null, 'this time it did not');
-select is(pg_temp.fact('checkpoints', 'age_ms')::int between 60000 and 90000,
+ where task = 'blocks';
+select is(pg_temp.fact('blocks', 'took_us'), '123', 'what a turn took');
+select is(pg_temp.fact('blocks', 'lag'), '45', 'what it left');
+select is(pg_temp.fact('blocks', 'errors'), '6', 'how often it failed');
+select is(pg_temp.fact('blocks', 'error'), null, 'this time it did not');
+select is(pg_temp.fact('blocks', 'age_ms')::int between 60000 and 90000,
           true, 'the time of the last step');
 
 -- one that fails
@@ -120,8 +120,8 @@ select is(partitions_missing(24), 10, 'those that lack one are counted');
 select record(:guild, 0::smallint, jsonb_agg(jsonb_build_object(
            'event_id', i, 'type', 6))) from generate_series(1, 300) i
 \g /dev/null
-select is(lag >= 300, true, 'entries that wait for a checkpoint')
-  from keeper_checkpoints(20000);
+select is(lag >= 300, true, 'entries that wait for a block')
+  from keeper_blocks(1);
 
 -- a server that a task fails for is left out of it, and all others go on
 
@@ -149,7 +149,7 @@ begin
 
     return it;
 end $$;
-create trigger bad before insert on log_checkpoint
+create trigger bad before insert on log_block
     for each row execute function pg_temp.a_bad_row();
 create trigger bad before update on search_head
     for each row execute function pg_temp.a_bad_row();
@@ -160,17 +160,17 @@ begin
     update guildlog.keeper
        set due_at = now() + case task when its then interval '0'
                                  else interval '5 minutes' end;
-    return guildlog.keeper_run(its, 2000000, false);
+    return guildlog.keeper_run(its, 2000000);
 end $$;
 
-select is(pg_temp.turn('checkpoints'), 'P0001 a bad row',
+select is(pg_temp.turn('blocks'), 'P0001 a bad row',
           'it fails for all once');
-select is(pg_temp.turn('checkpoints'),
+select is(pg_temp.turn('blocks'),
           format('server %s: P0001 a bad row', :bad),
           'then for the one alone, which is told');
 select is(count(*)::int > 0, true, 'the others have theirs')
-  from log_checkpoint where guild_id = :guild;
-select is(pg_temp.turn('checkpoints'), null, 'once, for it is left out');
+  from log_block where guild_id = :guild;
+select is(pg_temp.turn('blocks'), null, 'once, for it is left out');
 
 -- the same of what goes from one index of searches to the other
 
@@ -190,12 +190,12 @@ select is(pg_temp.turn('search'), format('server %s: a bad body', :bad),
 select is(pg_temp.turn('search'), null, 'once');
 select is(array(select p.task || ' ' || p.times from keeper_parked p
                  where p.guild_id = :bad order by 1),
-          '{checkpoints 1,search 1,searchable 1}',
+          '{blocks 1,search 1,searchable 1}',
           'the number of servers left out is known');
 
-drop trigger bad on log_checkpoint;
+drop trigger bad on log_block;
 update keeper_parked set until = now();
-select pg_temp.turn('checkpoints'), pg_temp.turn('searchable') \g /dev/null
+select pg_temp.turn('blocks'), pg_temp.turn('searchable') \g /dev/null
 select is(array_agg(task), '{search}', 'until it does not fail any more')
   from keeper_parked;
 select search_begin(:bad, 0::smallint) \g /dev/null
@@ -212,15 +212,15 @@ $$;
 create function pg_temp.done(task text, guild bigint)
 returns boolean language sql as $$
     select case task
-           when 'corrections' then not exists (
-               select from log_correction c where c.guild_id = guild
-                  and c.id > day_id('2020-01-02'))
+           when 'settle' then not exists (
+               select from log_block k where k.guild_id = guild
+                  and k.settle is not null)
            when 'expiry' then not exists (
-               select from log_correction c where c.guild_id = guild
-                  and c.id < day_id('2020-01-02'))
+               select from log_day d where d.guild_id = guild
+                  and d.day < day_of(day_id('2020-01-02')))
                and not exists (
-               select from log_checkpoint c where c.guild_id = guild
-                  and c.last_id < day_id('2020-01-02'))
+               select from log_block k where k.guild_id = guild
+                  and k.day < day_of(day_id('2020-01-02')))
            when 'lanes' then not exists (
                select from lane l where l.guild_id = guild)
            when 'requests' then not exists (
@@ -261,21 +261,18 @@ begin
                    'it is done when that is mended');
 end $$;
 
-insert into log_correction
-select g, 0, max(c.last_id), 7, 1
-  from pg_temp.guilds() g
-  join log_checkpoint c on c.guild_id = g group by g;
-select pg_temp.mended('corrections', 'update', 'log_checkpoint');
+update log_block k set settle = 1
+ where k.guild_id in (select pg_temp.guilds());
+select pg_temp.mended('settle', 'update', 'log_block');
 
-drop table log_entry_past;
-select partition_make('log_entry', 'log_entry_20200101',
-                      day_id('2020-01-01')::text, day_id('2020-01-02')::text)
-\g /dev/null
-insert into log_checkpoint
-select g, 0, day_id('2020-01-01') + 1, '{}' from pg_temp.guilds() g;
-insert into log_correction
-select g, 0, day_id('2020-01-01') + 1, 6, 1 from pg_temp.guilds() g;
-select pg_temp.mended('expiry', 'delete', 'log_checkpoint');
+insert into log_block
+select g, first_id, first_id, 1, 0, day_of(first_id), null, 0, 1, false,
+       chr(26), array[first_id], '0 roff',
+       '{"id":"' || first_id || '","type":0,'
+  from pg_temp.guilds() g, day_id('2020-01-01') first_id;
+insert into log_day
+select g, 0, day_of(day_id('2020-01-01')), '{128}' from pg_temp.guilds() g;
+select pg_temp.mended('expiry', 'delete', 'log_block');
 
 insert into lane (guild_id, lane, bot, channel_id, shard, state, look_at)
 select g, 77, 0, 5, 0, 'closed', now() - interval '1 hour'
@@ -312,23 +309,24 @@ select options_patch(t.token_id, t.guild_id, 0::smallint, 1::smallint,
        channels_patch(t.token_id, t.guild_id, 0::smallint, 1::smallint,
                       '{"main_channel": "10"}')
   from token t where t.permissions = 1 \g /dev/null
-delete from held_entry;
+update log_arrival set held_to = null where held_to is not null;
 select record(g, 0::smallint, jsonb_agg(jsonb_build_object(
            'event_id', 'held' || i, 'type', 5)))
   from unnest(array[:guild, :bad, :third]) g, generate_series(1, 3) i
  group by g \g /dev/null
-update held_entry set until = now() - interval '5 minutes';
 :keeper_requests;
 select pg_temp.turn('requests') \g /dev/null
 select errors as before from keeper where task = 'requests' \gset
-create trigger bad before update on held_entry
+update log_arrival set held_to = now() - interval '5 minutes'
+ where held_to is not null;
+create trigger bad before update on log_arrival
     for each row execute function pg_temp.a_bad_row();
 
 select is(array_agg(guild_id::text order by guild_id),
           array[:'guild', :'guild', :'guild', :'third', :'third', :'third'],
           'a server whose held entries cannot be released holds up no others')
   from held_release();
-drop trigger bad on held_entry;
+drop trigger bad on log_arrival;
 select is(count(*)::int, 0, 'it is left out') from held_release();
 select is(pg_temp.turn('requests'), format('server %s: P0001 a bad row', :bad),
           'the keeper lists it');

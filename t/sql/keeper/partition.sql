@@ -7,20 +7,12 @@
 
 set client_min_messages = error;
 begin;
-lock table guildlog.log_head, guildlog.log_event, guildlog.log_entry;
+lock table guildlog.log_head, guildlog.log_arrival;
 
 \ir ../setup.psql
-select plan(30);
+select plan(21);
 
 select partitions_ensure() \g /dev/null
-select is((select tableoid::regclass::text from log_entry
-            where guild_id = :guild limit 1),
-          'log_entry_' || to_char(now() at time zone 'UTC', 'YYYYMMDD'),
-          'an entry of today is in the partition of the day');
-select is((select tableoid::regclass::text from log_event
-            where guild_id = :guild limit 1),
-          'log_event_' || to_char(now() at time zone 'UTC', 'YYYYMMDD'),
-          'its event is there, too');
 
 create function pg_temp.record_at(guild bigint, at timestamptz)
 returns text language plpgsql as $$
@@ -30,25 +22,24 @@ begin
     stored := record(guild, 0::smallint, jsonb_build_array(jsonb_build_object(
               'event_id', at, 'type', 5, 'timestamp', ms(at))))
           #>> '{ids,0}';
-    return (select tableoid::regclass from log_entry e
+    return (select tableoid::regclass from log_arrival e
              where e.guild_id = guild and e.id = stored);
 end $$;
 
-select is(pg_temp.record_at(:guild, now() - interval '30 days'),
-          'log_entry_past', 'an old entry is in the past partition');
-select is(pg_temp.record_at(:guild, now() + interval '14 days'),
-          'log_entry_' || to_char(today() + 14, 'YYYYMMDD'),
-          'two weeks ahead are made');
-select throws_ok(format($$ select pg_temp.record_at(%s, '2084-01-01') $$,
-                        :guild), '23514', null, 'what lies beyond is refused');
+select is(pg_temp.record_at(:guild, at),
+          'log_arrival_' || to_char(now() at time zone 'UTC', 'YYYYMMDD'),
+          'what arrives today is in the partition of the day, whenever it '
+          'happened')
+  from unnest(array[now(), now() - interval '30 days']) at;
+select is(partitions_missing(14), 0, 'two weeks ahead are made');
 select is(partitions_missing(16), 2, 'a later day is missing');
 select partitions_ensure(16) \g /dev/null
 select is(partitions_missing(16), 0, 'until it is made');
 select is(count(*)::int, (select count(*)::int from pg_indexes
-                           where tablename = 'log_entry'),
+                           where tablename = 'log_arrival'),
           'a partition has every index')
   from pg_indexes
- where tablename = 'log_entry_' || to_char(today() + 16, 'YYYYMMDD');
+ where tablename = 'log_arrival_' || to_char(today() + 16, 'YYYYMMDD');
 select lives_ok('select partitions_ensure(16)', 'once more changes nothing');
 
 -- nobody made them for two weeks
@@ -59,92 +50,57 @@ declare
     name  text;
 begin
     for name in
-        select p.name from partitions('log_entry') p
-         where p.low::bigint > day_id(today())
+        select p.name from partitions('log_arrival') p
+         where p.low > now()
     loop
         execute format('drop table %I', name);
     end loop;
 end $$;
 select lives_ok(format($$ select pg_temp.record_at(%s, now()) $$, :guild),
-                'who has recorded today goes on');
-select throws_ok(format($$ select record(%s, 1::smallint,
-    '[{"event_id": "e", "type": 5}]') $$, :guild), 'GL503',
-    'there is no partition for tomorrow: the keeper has not made one for two '
-    'weeks', 'who begins to is told why not');
-select partitions_ensure() \g /dev/null
+                'a session that has recorded today goes on');
+select set_config('guildlog.day', '', false) \g /dev/null
+select is(partitions_missing(1), 1, 'tomorrow has no partition');
 select lives_ok(format($$ select record(%s, 1::smallint,
-    '[{"event_id": "e", "type": 5}]') $$, :guild), 'then it is recorded');
+    '[{"event_id": "e", "type": 5}]') $$, :guild), 'who begins to record ...');
+select is(partitions_missing(1), 0, '... makes it');
 rollback to late;
-
--- a default partition of before
-
-savepoint legacy;
-create table log_entry_default partition of log_entry default;
-insert into log_entry (guild_id, id, arrival, bot, type, doc)
-values (:guild, day_id(today() + 18) + 1, 90001, 0, 5, '"id":"1"');
-select partitions_ensure(20) \g /dev/null
-select is(tableoid::regclass::text, 'log_entry_default', 'its rows stay there')
-  from log_entry where guild_id = :guild and arrival = 90001;
-select has_table('guildlog', 'log_entry_' || to_char(today() + 19, 'YYYYMMDD'),
-                 'other days have their own');
-select partitions_expire() \g /dev/null
-select has_table('guildlog', 'log_entry_default', 'it stays as long as they');
-delete from log_entry where guild_id = :guild and arrival = 90001;
-insert into log_entry (guild_id, id, arrival, bot, type, doc)
-values (:guild, time_id(1420070400000) - 1, 90002, 0, 5, '"id":"1"');
-select partitions_expire() \g /dev/null
-select hasnt_table('guildlog', 'log_entry_default',
-                   'and goes when they are past keeping');
-rollback to legacy;
 
 -- what is past keeping
 
-drop table log_entry_past, log_event_past;
-select partition_make('log_entry', 'log_entry_20200101',
-                      day_id('2020-01-01')::text, day_id('2020-01-02')::text),
-       partition_make('log_event', 'log_event_20200101',
-                      '2020-01-01 00:00Z', '2020-01-02 00:00Z'),
-       partition_make('log_event', 'log_event_kept',
-                      '2020-01-02 00:00Z',
-                      (now() - interval '49 hours')::text) \g /dev/null
-select partition_make('log_entry', 'log_entry_kept',
-           day_id('2020-01-02')::text,
-           day_id((now() at time zone 'UTC')::date - 30)::text) \g /dev/null
-insert into log_checkpoint
-select :guild, 0, i, '{}'
-  from unnest(array[day_id('2020-01-01') + 1, next_id(ms(now()))]) id,
-       generate_series(id, id + 3) i;
-insert into log_head (guild_id, bot) values (:guild + 1, 0), (:guild + 2, 0);
-insert into log_checkpoint
-select g, 0, day_id('2020-01-01') + 1, '{}'
-  from generate_series(:guild + 1, :guild + 2) g;
-insert into log_correction values
-    (:guild, 0, day_id('2020-01-01') + 1, 6, 1),
-    (:guild, 0, next_id(ms(now())), 6, 1);
-insert into held_entry values (:guild, 0, day_id('2020-01-01') + 1, null,
-                               now()),
-                              (:guild, 0, next_id(ms(now())), null, now());
-select is(more, true, 'what is past keeping goes') from keeper_expiry(1);
-select is(count(*) in (2, 5), true, 'a server after the other')
-  from log_checkpoint c where c.last_id < day_id('2020-01-02');
-select has_table('guildlog', 'log_entry_20200101', 'first what counts it');
-select is(more, true, 'as long as there is some') from keeper_expiry(1);
-select is(more, false, 'at last itself') from keeper_expiry(1);
-select hasnt_table('guildlog', 'log_entry_20200101', 'entries');
-select hasnt_table('guildlog', 'log_event_20200101', 'and events');
-select has_table('guildlog', 'log_event_kept', 'not those of two days');
-select has_table('guildlog', 'log_entry_kept',
-                 'not what has a day of the last 31');
-select is(count(*)::int, 4, 'with checkpoints')
-  from log_checkpoint where guild_id between :guild and :guild + 2;
-select is(count(*)::int, 1, 'and what they are short of')
-  from log_correction where guild_id = :guild;
-select is(count(*)::int, 1, 'and what was held')
-  from held_entry where guild_id = :guild;
-insert into log_checkpoint values (:guild, 0, day_id('2020-01-01') + 2, '{}');
-select is(partitions_expire(), true, 'when there is none to go');
-select is(count(*)::int, 5, 'nothing is looked for')
-  from log_checkpoint where guild_id = :guild;
+drop table log_arrival_past;
+select partition_make('log_arrival', '2020-01-01', '2020-01-02'),
+       partition_make('log_arrival', today() - 3, today() - 2) \g /dev/null
+insert into log_arrival (guild_id, bot, arrival, recorded_at, type, event_id,
+                         id, lane, seq, doc)
+select :guild + 1, 0, n, '2020-01-01 12:00Z', 5, n,
+       day_low(day_now() - 5) + n, 9, n, '{"id":"' || day_low(day_now() - 5) + n
+       || '","type":5,'
+  from generate_series(1, 5) n;
+insert into log_head (guild_id, bot, arrival, first_log_at, last_at, due_at)
+values (:guild + 1, 0, 5, 1, now(), now());
+insert into lane_head (guild_id, lane, head, upto) values (:guild + 1, 9, 2, 2);
+insert into lane_tail (guild_id, lane, tail) values (:guild + 1, 9, 5);
+select operator_server_put(:guild + 1, '{"plan": "pro"}') \g /dev/null
+
+select is(more, false, 'what is in no block yet') from keeper_expiry(20000);
+select has_table('guildlog', 'log_arrival_20200101', '... stays');
+select is(lag >= 1, true, '... and is told') from keeper_expiry(20000);
+select block_make(:guild + 1, 0::smallint) \g /dev/null
+select is(more, true, 'what waits in lanes') from keeper_expiry(2);
+select is(array_agg(r.seq || ' ' || r.first order by r.seq), '{3 true,4 true}',
+          '... finds its place elsewhere, a part at a time')
+  from replay r where r.guild_id = :guild + 1;
+select keeper_expiry(2) \g /dev/null
+select is(array_agg(p.seq order by p.seq), '{3,4,5}',
+          '... and is in the lane once')
+  from lane_entries(:guild + 1, 9, 1, 9) p where p.seq > 2;
+select is(more, true, 'then it goes') from keeper_expiry(2);
+select hasnt_table('guildlog', 'log_arrival_20200101', 'the oldest one first');
+select has_table('guildlog', 'log_arrival_' || to_char(today() - 3, 'YYYYMMDD'),
+                 'not those of the last three days');
+select is(array_agg(p.seq order by p.seq), '{3,4,5}',
+          'what waited is in the lane as before')
+  from lane_entries(:guild + 1, 9, 1, 9) p;
 
 select * from finish();
 rollback;

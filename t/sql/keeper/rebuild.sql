@@ -42,15 +42,15 @@ select plan(6);
 
 select pg_temp.send(:guild, '1', '2 hours') \g /dev/null
 select pg_temp.send(:guild, '2', '1 hour') \g /dev/null
-update held_entry set until = now() + interval '1 hour'
- where guild_id = :guild;
-select is(first_log_at, (select id_time(min(id)) from log_entry
+update log_arrival set held_to = now() + interval '1 hour'
+ where guild_id = :guild and held_to is not null;
+select is(first_log_at, (select id_time(min(id)) from log_arrival
                           where guild_id = :guild), 'the first one is held')
   from log_head where guild_id = :guild and bot = 0;
 
 -- it looks at what was delivered last, and waits there
 
-insert into log_correction values (:guild, 0, 5, 1, 1);
+insert into log_day values (:guild, 0, 5, '{129}');
 begin;
 lock table lane_batch in access exclusive mode;
 select format('select guildlog.rebuild(%s)', :guild) as sql \gset
@@ -69,12 +69,12 @@ commit;
 select pg_temp.until(format('not exists (select from pg_stat_activity
     where query = %L)', :'sql')) \g /dev/null
 
-select is(first_log_at, (select id_time(min(id)) from log_entry
+select is(first_log_at, (select id_time(min(id)) from log_arrival
                           where guild_id = :guild),
           'the first log is not the one that was taken back')
   from log_head where guild_id = :guild and bot = 0;
 select is(count(*)::int, 0, 'what contradicted the entries is gone')
-  from log_correction where guild_id = :guild;
+  from log_day where guild_id = :guild;
 select is_empty(format('select * from guildlog.check(%s)', :guild),
                 'and nothing differs');
 

@@ -3,7 +3,7 @@
 
 \ir ../setup.psql
 \ir ../segments.psql
-select plan(15);
+select plan(16);
 
 -- entries with that word
 create function pg_temp.send(guild bigint, n int, word text)
@@ -31,8 +31,10 @@ end $$;
 
 create function pg_temp.wrong(guild bigint, way interval)
 returns void language sql as $$
-    update log_event k set recorded_at = recorded_at + way
-     where k.guild_id = guild
+    update log_arrival k set recorded_at = recorded_at + way
+     where k.guild_id = guild;
+    update log_head h set last_at = last_at + way
+     where h.guild_id = guild
 $$;
 
 select options_patch(:me, '{"ignore_bot_targets": false,
@@ -51,34 +53,40 @@ select is(pg_temp.holds(:guild), true, 'and put into the index');
 -- it was behind, after it was right
 
 select pg_temp.send(:guild, 40, 'behind') \g /dev/null
-update log_event set recorded_at = recorded_at - interval '3 hours'
- where guild_id = :guild and event_id like 'behind%';
+update log_arrival a
+   set recorded_at = greatest(recorded_at - interval '3 hours', h.since)
+  from log_head h
+ where a.guild_id = :guild and event_id like 'behind%'
+   and h.guild_id = :guild and h.bot = a.bot;
 select is_empty(format('select * from guildlog.check(%s)', :guild),
                 'what came by a clock that was behind is looked at');
 select is(pg_temp.holds(:guild), true, 'and put into the index');
 
--- by days: the events are gone before the index came to them. The head would not
--- say that they are known.
+-- by days: the rows are gone before the index came to them
 
 select pg_temp.wrong(:guild, '5 days') \g /dev/null
 select pg_temp.send(:guild, 40, 'later') \g /dev/null
-drop table log_event_past;
-select partition_make('log_event', 'log_event_' || i,
-                      (today() - i) || ' 00:00Z', (today() - i + 1) || ' 00:00Z')
+drop table log_arrival_past;
+select partition_make('log_arrival', today() - i, today() - i + 1)
   from generate_series(1, 6) i \g /dev/null
-update log_event set recorded_at = recorded_at - interval '4 days'
+update log_arrival set recorded_at = now() - interval '5 days'
  where guild_id = :guild and event_id like 'later%';
-update log_head set days = null where guild_id = :guild;
-select partitions_expire(), partitions_expire() \g /dev/null
-select is(count(*)::int, 0, 'events that a clock took for old ones go')
-  from log_event where guild_id = :guild and event_id like 'later%';
+update log_head set since = '-infinity' where guild_id = :guild;
+select partition_drop(20000) from generate_series(1, 5) \g /dev/null
+select cmp_ok(count(*)::int, '>', 0,
+              'rows that a clock took for old ones stay until blocks are made')
+  from log_arrival where guild_id = :guild and event_id like 'later%';
+select block_make(:guild, 0::smallint) \g /dev/null
+select partition_drop(20000) from generate_series(1, 5) \g /dev/null
+select is(count(*)::int, 0, 'then they go')
+  from log_arrival where guild_id = :guild and event_id like 'later%';
 select is(format, 0::smallint, 'and nobody relies on them')
   from search_head where guild_id = :guild and bot = 0;
 select is(pg_temp.holds(:guild), true, 'the index is made without them');
 
 -- the same event, once before the clock was set and once after
 
-update log_event set recorded_at = now() + interval '3 hours'
+update log_arrival set recorded_at = now() + interval '3 hours'
  where guild_id = :guild and event_id = 'ahead1';
 select is(record(:guild, 0::smallint,
                  '[{"event_id": "ahead1", "type": 5}]') ->> 'duplicates',
@@ -89,14 +97,14 @@ select is(record(:guild, 0::smallint,
 select options_patch(:me, '{"active_ignore": true}') \g /dev/null
 select active_ignore_executors(:me, '{"id": "77", "count": 9}') \g /dev/null
 select pg_temp.send(:guild, 4, 'held') \g /dev/null
-update held_entry set until = until + interval '3 hours'
+update log_arrival set held_to = held_to + interval '3 hours'
  where guild_id = :guild;
 update active_ignore set requested_at = requested_at + interval '3 hours',
        expires_at = expires_at + interval '3 hours' where guild_id = :guild;
 select keeper_requests(20000) \g /dev/null
 select is(count(*)::int, 0, 'nothing is held for hours')
-  from held_entry where guild_id = :guild
-   and until > clock_timestamp() + interval '5 seconds';
+  from log_arrival where guild_id = :guild
+   and held_to > clock_timestamp() + interval '5 seconds';
 select is(record(:guild, 0::smallint, '[{"event_id": "x", "type": 5,
               "executor": {"id": "77"}}]') ->> 'recorded',
           '1', 'no request hides anything for hours');
@@ -131,7 +139,7 @@ update lane_tail set tail = :tail + 5000
  where guild_id = :guild and lane = :lane;
 update lane_head set head = :tail + 5000, upto = :tail + 5000
  where guild_id = :guild and lane = :lane;
-update log_entry set seq = :tail + 5000
+update log_arrival set seq = :tail + 5000
  where guild_id = :guild and lane = :lane and seq = :tail;
 select is(pg_temp.sent(:guild), 'delivered 1001,delivered 1002',
           'also of entries far from each other');

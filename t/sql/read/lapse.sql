@@ -2,14 +2,8 @@
 -- within them shows everything again, by the same index of searches.
 
 \ir ../days.psql
-\ir ../weeks.psql
 \ir ../segments.psql
 select plan(20);
-
--- here no other transaction counts
-
-create or replace function transactions_here()
-returns text[] language sql as $$ select '{}'::text[] $$;
 
 create function pg_temp.send(guild bigint, n int, days float8)
 returns void language sql as $$
@@ -20,7 +14,7 @@ returns void language sql as $$
       from generate_series(1, n) i
 $$;
 
--- all turns of the keeper, and every rewrite that there is to do
+-- all turns of the keeper, and all blocks that there are to be
 create function pg_temp.keeper()
 returns void language plpgsql as $$
 declare
@@ -32,14 +26,13 @@ begin
     end loop;
 
     perform pg_temp.jobs(900000000000000001);
-    perform checkpoints_make();
-    perform pg_temp.again();
+    update log_head h set due_at = '-infinity'
+     where h.guild_id = 900000000000000001 and h.arrival > h.blocked
+        or h.due_at > clock_timestamp();
 
     for i in 1 .. 1000 loop
-        exit when not rewrite_step(1000);
-        if exists (select from log_left_out) then
-            perform keeper_searchable(20000);
-        end if;
+        select * into turn from keeper_blocks(20000);
+        exit when not turn.more;
     end loop;
 end $$;
 
@@ -141,22 +134,22 @@ select is(pg_temp.index(:guild), index, 'from now on it is seven days')
 
 update server set lapsed_at = now() - interval '7 days 1 minute'
  where guild_id = :guild;
-select count(*) as entries from log_entry where guild_id = :guild \gset
+select count(*) as entries from stored where guild_id = :guild \gset
 select pg_temp.keeper() \g /dev/null
 select is(pg_temp.index(:guild), null, 'after seven days the index goes');
 select is(count(*)::int, 0, 'all of it') from search_segment
  where guild_id = :guild;
 select cmp_ok(count(*), '<', :entries::bigint, 'and so do entries')
-  from log_entry where guild_id = :guild;
+  from stored where guild_id = :guild;
 select cmp_ok(count(*), '>=', 60::bigint, 'but those of a day')
-  from log_entry where guild_id = :guild;
+  from stored where guild_id = :guild;
 select pg_temp.plan(:guild, 'pro') \g /dev/null
 select is(pg_temp.total(:guild), count(*)::text,
           'an upgrade shows what is left')
-  from log_entry where guild_id = :guild;
+  from stored where guild_id = :guild;
 select pg_temp.keeper() \g /dev/null
 select is(pg_temp.total(:guild), count(*)::text, 'exactly')
-  from log_entry where guild_id = :guild;
+  from stored where guild_id = :guild;
 select is(pg_temp.index(:guild) is not null, true, 'with an index of its own');
 select is_empty(format('select * from guildlog.check(%s)', :guild),
                 'which has what is left');

@@ -1,12 +1,11 @@
 -- "Last-Event-ID resumes without loss within 48 h; an older one gets a reset,
--- which says what has to be read by pages." What the events know, and what a
--- tail reads, at any time of many days, with recording that takes long, and with
--- clocks that are wrong.
+-- which says what has to be read by pages." Of what the rows are kept, and what
+-- a tail reads, at any time of many days, and with clocks that are wrong.
 
 \ir ../setup.psql
 select plan(21);
 
--- the time that it is, as far as events are concerned: it begins at a midnight
+-- the time that it is, as far as rows are concerned: it begins at a midnight
 
 create temp table clock as
     select date_trunc('day', now(), 'UTC') - now() as passed;
@@ -15,47 +14,47 @@ create function pg_temp.at()
 returns timestamptz language sql as $$
     select now() + c.passed from pg_temp.clock c
 $$;
-create or replace function event_day(ago interval default '1 hour')
-returns bigint language sql as $$
-    select ((pg_temp.at() - ago) at time zone 'UTC')::date - date '2000-01-01'
-$$;
-
 create temp sequence nth;
-create temp table told (arrival bigint, at timestamptz);
+create temp table told (arrival bigint, id bigint, at timestamptz);
 
--- records so many entries, in a transaction that began so long ago, one more
--- that comes twice, and one that is taken back
-create function pg_temp.send(n int, began interval default '0')
+-- records so many entries, one more that comes twice, and one that is taken back
+create function pg_temp.send(n int)
 returns void language plpgsql as $$
 declare
     guild  constant bigint := 900000000000000001;
     was    constant bigint := tail_now(guild, 0::smallint);
 begin
-    update pg_temp.clock set passed = passed - began;
     perform record(guild, 0::smallint, jsonb_agg(jsonb_build_object(
                 'event_id', greatest(i, 2) || ' ' || was, 'type', 5,
                 'content', 'x' || nextval('pg_temp.nth'),
                 'timestamp', ms(now()) - i * 60000)))
        from generate_series(1, n + 2) i;
-    perform entries_remove(guild, 0::smallint, array(
-                select e.id from log_entry e
-                 where e.guild_id = guild and e.arrival = was + 1));
+    update log_arrival a set held_to = clock_timestamp()
+     where a.guild_id = guild and a.arrival = was + 1;
+    perform arrivals_remove(guild, 0::smallint, array[was + 1]);
 
-    update log_event k set recorded_at = pg_temp.at()
-     where k.guild_id = guild and k.arrival > was;
-    update pg_temp.clock set passed = passed + began;
+    update log_head h set last_at = greatest(pg_temp.at(), h.last_at)
+     where h.guild_id = guild;
+    update log_arrival a
+       set recorded_at = h.last_at
+      from log_head h
+     where a.guild_id = guild and a.arrival > was
+       and h.guild_id = guild and h.bot = a.bot;
     insert into pg_temp.told
-    select e.arrival, pg_temp.at() from log_entry e
-     where e.guild_id = guild and e.arrival > was;
+    select a.arrival, a.id, pg_temp.at() from log_arrival a
+     where a.guild_id = guild and a.arrival > was and a.id is not null;
 end $$;
 
 -- time passes, and the keeper drops what partitions would have
 create function pg_temp.pass(by interval)
 returns void language sql as $$
     update pg_temp.clock set passed = passed + by;
-    delete from log_event k
-     where date_trunc('day', k.recorded_at, 'UTC') + interval '1 day'
-           <= pg_temp.at() - events_kept();
+    select block_make(900000000000000001, 0::smallint);
+    delete from log_arrival a
+     using partitioned() p
+     where p.parent = 'log_arrival'
+       and date_trunc('day', a.recorded_at, 'UTC') + interval '1 day'
+           <= pg_temp.at() - p.kept;
 $$;
 
 -- all that a tail reads behind an arrival, so many at a time; null: it cannot
@@ -98,9 +97,8 @@ begin
 
         if read is null and must and p.at >= pg_temp.at() - interval '48 hours'
            or read <> array(
-               select e.id from log_entry e
-                where e.guild_id = 900000000000000001
-                  and e.arrival > p.arrival order by e.arrival)
+               select t.id from told t
+                where t.arrival > p.arrival order by t.arrival)
         then
             return p.arrival || ' of ' || p.at || ', now ' || pg_temp.at();
         end if;
@@ -117,7 +115,7 @@ declare
 begin
     for i in 1 .. n loop
         perform pg_temp.pass(random() * hours * interval '1 hour');
-        perform pg_temp.send(1 + i % 3, (random() ^ 3) * interval '59 minutes');
+        perform pg_temp.send(1 + i % 3);
         perform pg_temp.send(1);
         said := pg_temp.judged(true, 5);
         exit when said <> 'right';
@@ -126,12 +124,10 @@ begin
     return said;
 end $$;
 
-select partition_make('log_event', 'log_event_later',
-                      today() + 15 || ' 00:00Z', today() + 400 || ' 00:00Z')
-\g /dev/null
+select partition_make('log_arrival', partitions_end('log_arrival'),
+                      today() + 400) \g /dev/null
 select setseed(0.5) \g /dev/null
-select is(events_from(days, arrival), 0::bigint, 'at first all is known')
-  from log_head where guild_id = :guild and bot = 0;
+select is(tail_known(:guild, 0::smallint, 0), true, 'at first all is known');
 select is(pg_temp.live(0.4, 30), 'right', 'within a day');
 select is(pg_temp.live(3, 60), 'right', 'over midnights');
 select is(pg_temp.live(40, 40), 'right', 'with whole days between');
@@ -149,7 +145,7 @@ select is((select string_agg(distinct j.said, ', ')
                              + h * interval '1 hour' - interval '1 minute'),
                          pg_temp.send(1), pg_temp.judged() as a,
                          pg_temp.pass('2 minutes'), pg_temp.send(1),
-                         pg_temp.send(1, '3 minutes'), pg_temp.send(1),
+                         pg_temp.send(1),
                          pg_temp.judged() as b) w
             cross join lateral (values (w.a), (w.b)) j (said)), 'right',
           'around midnight');
@@ -179,11 +175,13 @@ select pg_temp.pass('-5 days'), pg_temp.send(3), pg_temp.pass('5 days'),
        pg_temp.send(2) \g /dev/null
 select is(pg_temp.judged(false), 'right', 'one that was behind');
 
--- what is made anew knows nothing of before
+-- what is made anew knows as much
 
-select pg_temp.send(2) \g /dev/null
+select pg_temp.send(1), pg_temp.send(1), pg_temp.pass('14 days') \g /dev/null
+select max(arrival) - 2 as before from told \gset
+select pg_temp.send(1) \g /dev/null
 select guildlog.rebuild(:guild) \g /dev/null
-select max(arrival) as last, max(arrival) - 1 as before from told \gset
+select max(arrival) as last from told \gset
 select pg_temp.send(1) \g /dev/null
 select is((cardinality(pg_temp.read(:last, 9)), pg_temp.read(:before, 9))::text,
           '(1,)', 'a head that was rebuilt');
@@ -201,12 +199,12 @@ $$;
 
 select h.arrival as h, ms(now()) as now, wall_of(:guild) as wall
   from log_head h where h.guild_id = :guild and h.bot = 0 \gset
-select greatest(max(id_time(e.id)), :now) + 1 as upto from log_entry e
+select greatest(max(id_time(e.id)), :now) + 1 as upto from stored e
  where e.guild_id = :guild \gset
-select e.id as seen, id_time(e.id) as seen_at from log_entry e
- where e.guild_id = :guild and e.arrival = :last \gset
-select e.id as old, id_time(e.id) as old_at from log_entry e
- where e.guild_id = :guild and e.arrival = :before \gset
+select e.id as seen, id_time(e.id) as seen_at from told e
+ where e.arrival = :last \gset
+select e.id as old, id_time(e.id) as old_at from told e
+ where e.arrival = :before \gset
 
 select is(pg_temp.begun(:seen), :'last', 'behind what was seen');
 select is(pg_temp.begun(:old),

@@ -31,10 +31,9 @@ select is(doc, format('{"id":"%s","type":5,"timestamp":1790000000123,'
     '"messages":[{"id": "9", "content": "m"}],"messagesTruncated":null,'
     '"emoji":{"id": "8", "name": "e", "animated": false},"action":"act",'
     '"value":"v"', :'id'), 'its document, in the documented order')
-  from log_entry where guild_id = :guild and id = :id;
-select is(row(type, executor_id, target_id, channel_id)::text,
-          '(5,1,2,3)', 'its columns')
-  from log_entry where guild_id = :guild and id = :id;
+  from stored where guild_id = :guild and id = :id;
+select is(type, 5::smallint, 'its type')
+  from stored where guild_id = :guild and id = :id;
 select is((:id >> 22) + 1420070400000, 1790000000123,
           'its id is its time');
 
@@ -46,7 +45,7 @@ select is(((doc || '}')::jsonb - array['id', 'timestamp'])::text,
           '"target": null, "channel": null, "content": null, '
           '"executor": null, "messages": [], "contentAfter": null, '
           '"messagesTruncated": null}', 'what is absent is null')
-  from log_entry where guild_id = :guild and id = :id;
+  from stored where guild_id = :guild and id = :id;
 select is(abs((:id >> 22) + 1420070400000 - ms(clock_timestamp())) < 60000,
           true, 'without a time it is now');
 
@@ -63,14 +62,14 @@ select is((record(:guild, 0::smallint,
 select is(record(:guild, 1::smallint, jsonb_build_array(
               pg_temp.entry('one'))) ->> 'recorded', '1',
           'the other bot has its own events');
-update log_event set recorded_at = now() - interval '25 hours'
+update log_arrival set recorded_at = now() - interval '25 hours'
  where guild_id = :guild and event_id = 'two';
 select is(record(:guild, 0::smallint, jsonb_build_array(
               pg_temp.entry('two'))) ->> 'recorded', '1',
           'after 24 h it is another event');
 select record(:guild, 0::smallint,
               jsonb_build_array(pg_temp.entry('m5'))) \g /dev/null
-update log_event set recorded_at = now() - interval '23 hours'
+update log_arrival set recorded_at = now() - interval '23 hours'
  where guild_id = :guild and event_id = 'm5';
 select is(record(:guild, 0::smallint, jsonb_build_array(
               pg_temp.entry('m9'), pg_temp.entry('M1'),
@@ -91,12 +90,12 @@ select setval('entry_number', 0) \g /dev/null
 select record(:guild, 0::smallint, (select jsonb_agg(
                   pg_temp.entry('n' || i, '{"timestamp": 1790000000999}')
                   order by i) from generate_series(1, 100) i)) \g /dev/null
-select is(string_agg(event_id, ' ' order by entry_id),
+select is(string_agg(event_id, ' ' order by id),
           string_agg(event_id, ' ' order by arrival),
           'entries of one millisecond keep the order of the array')
-  from log_event where guild_id = :guild and event_id ~ '^n';
+  from log_arrival where guild_id = :guild and event_id ~ '^n';
 select is(count(distinct arrival), count(*), 'no arrival is given twice')
-  from log_entry where guild_id = :guild and bot = 0;
+  from stored where guild_id = :guild and bot = 0;
 
 select setval('entry_number', 7, false) \g /dev/null
 select record(:guild, 0::smallint, jsonb_build_array(
@@ -106,7 +105,7 @@ select is(record(:guild, 0::smallint, jsonb_build_array(
               pg_temp.entry('y', '{"timestamp": 1790000005000}')))
           ->> 'recorded', '1', 'a number that is taken is not given again');
 select is(count(distinct id)::int, 2, 'both are stored')
-  from log_entry where guild_id = :guild
+  from stored where guild_id = :guild
    and id >> 22 = 1790000005000 - 1420070400000;
 
 -- of those that drew a taken number no other one is stored twice, or late
@@ -116,13 +115,13 @@ select record(:guild, 0::smallint, (select jsonb_agg(
                   pg_temp.entry('z' || i, '{"timestamp": 1790000005000}')
                   order by i) from generate_series(1, 5) i)) -> 'ids' as ids
 \gset
-select is(array(select e.entry_id::text from log_event e
+select is(array(select e.id::text from log_arrival e
                  where e.guild_id = :guild and e.event_id ~ '^z'
                  order by e.arrival),
           array(select jsonb_array_elements_text(:'ids')),
           'the others keep their places, the ids are those that are stored');
 select is(count(*)::int, 5, 'each is stored')
-  from log_entry e
+  from stored e
  where e.guild_id = :guild
    and e.id = any (array(select jsonb_array_elements_text(:'ids')::bigint))
    and e.id >> 22 = 1790000005000 - 1420070400000;
@@ -137,12 +136,12 @@ select is(:'answer'::jsonb ->> 'recorded', '10', 'more than there are numbers');
 select is(string_agg(((e.id >> 22) - 1790000007000 + 1420070400000)::text, ' '
                      order by e.id), '0 0 0 0 1 1 1 1 2 2',
           'fill one after the other')
-  from log_entry e
+  from stored e
  where e.guild_id = :guild
    and e.id = any (array(select jsonb_array_elements_text(
                                     :'answer'::jsonb -> 'ids')::bigint));
 select is(count(*)::int, 10, 'with the time that was told')
-  from log_entry e
+  from stored e
  where e.guild_id = :guild and e.doc like '%"timestamp":1790000007000,%'
    and e.id = any (array(select jsonb_array_elements_text(
                                     :'answer'::jsonb -> 'ids')::bigint));
@@ -151,7 +150,7 @@ alter sequence entry_number maxvalue 262143;
 -- Subtransactions of many servers would slow down all others: 65 of them are
 -- more than a snapshot holds.
 
-select is(array(select distinct e.xmin::text from log_entry e
+select is(array(select distinct e.xmin::text from log_arrival e
                  where e.guild_id = :guild),
           array[(pg_current_xact_id()::text::bigint % 4294967296)::text],
           'no entry is stored by a subtransaction');
@@ -168,7 +167,7 @@ begin
                             jsonb_build_object('type', type))))
           #>> '{ids,0}';
     return (select concat_ws(' ', e.dchannel_id, e.dstatus, e.dreason)
-              from log_entry e where e.guild_id = guild and e.id = stored);
+              from stored e where e.guild_id = guild and e.id = stored);
 end $$;
 
 select is(pg_temp.routed(:guild, 5), '0 no_channel', 'nowhere to go');

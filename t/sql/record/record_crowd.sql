@@ -28,8 +28,9 @@ select translate(format($$
 
 create function pg_temp.hidden(guild bigint, executor bigint)
 returns int language sql as $$
-    select 160 - count(*)::int from log_entry e
-     where e.guild_id = guild and e.executor_id = executor
+    select 160 - count(*)::int from log_arrival e
+     where e.guild_id = guild
+       and (e.doc || $q$}$q$)::json #>> $q${executor,id}$q$ = executor::text
 $$;
 
 -- the request comes first
@@ -45,7 +46,7 @@ select is(pg_temp.hidden(:guild, 1), 5, 'five entries are hidden');
 
 select replace(:'send', 'EXECUTOR', '2') as sql \gset
 \set got `t/sql/crowd 8 :'sql'`
-update held_entry set until = clock_timestamp() + interval '1 minute'
+update log_arrival set held_to = clock_timestamp() + interval '1 minute'
  where guild_id = :guild;
 select active_ignore_executors(:me, '{"id": "2", "count": 5}') \g /dev/null
 select is(pg_temp.hidden(:guild, 2), 5, 'five that are held are taken back');
@@ -71,9 +72,9 @@ select translate(format($$
 \gset
 \set got `t/sql/crowd 8 :'sql'`
 select is(count(*)::int, 1, 'one event is one entry')
-  from log_event where guild_id = :guild and event_id = 'same';
+  from log_arrival where guild_id = :guild and event_id = 'same';
 select is(count(*)::int, 8, 'the others are their own')
-  from log_event where guild_id = :guild and event_id like 'own%';
+  from log_arrival where guild_id = :guild and event_id like 'own%';
 
 -- batches of two servers, in either order
 
@@ -92,6 +93,6 @@ select translate(format($$
 \set got `t/sql/crowd 8 :'sql'`
 select is(:'got'::text, '8 done', 'never wait for each other in a circle');
 select is(count(*)::int, 240, 'and are all stored')
-  from log_entry where guild_id = :guild + 1;
+  from log_arrival where guild_id = :guild + 1 and id is not null;
 
 select * from finish();

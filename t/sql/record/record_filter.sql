@@ -239,7 +239,7 @@ begin
                   jsonb_build_object('event_id', gen_random_uuid(), 'type', 5)
                   || entry));
     return coalesce((
-        select (e.doc || '}')::jsonb from log_entry e
+        select (e.doc || '}')::jsonb from stored e
          where e.guild_id = 900000000000000001
            and e.id = (answer #>> '{ids,0}')::bigint), answer -> 'dropped');
 end $$;
@@ -301,7 +301,7 @@ select is(pg_temp.stored(jsonb_build_object('content',
 select is(pg_temp.stored('{"content": "https://discord.gg/x"}')
           ->> 'content', '[invite]', 'of all that find it');
 select is(count(*)::int, 0, 'nothing of it is anywhere')
-  from log_entry e
+  from stored e
  where e.guild_id = :guild and e.doc like '%webhooks/1%';
 
 select * from finish();

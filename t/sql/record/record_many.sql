@@ -32,12 +32,12 @@ select is(string_agg(coalesce(e.guild_id % 10 || ':' || e.bot, '-'), ' '
           'an id at the place of each')
   from jsonb_array_elements_text(:'answer'::jsonb -> 'ids')
            with ordinality i (id, place)
-  left join log_entry e on e.id = i.id::bigint;
+  left join stored e on e.id = i.id::bigint;
 select is(string_agg(event_id, ' ' order by arrival), 'a c',
           'entries of one server keep their order')
-  from log_event where guild_id = :other and entry_id is not null;
+  from log_arrival where guild_id = :other and id is not null;
 select is(count(*)::int, 0, 'what says whose it is does not stand in it')
-  from log_entry
+  from stored
  where guild_id = :guild and (doc like '%"server"%' or doc like '%"bot"%');
 
 select is(body::jsonb, '{"recorded": 0, "duplicates": 0, "dropped": {},
@@ -67,15 +67,15 @@ select record(:guild, 0::smallint, jsonb_build_array(jsonb_build_object(
        n from (values (103)) v (n) \gset
 select is(jsonb_array_length(d.doc -> 'messages'), 100,
           'a hundred messages are kept')
-  from log_entry e
+  from stored e
  cross join lateral (select (e.doc || '}')::jsonb) d (doc)
  where e.guild_id = :guild and e.id = :id;
 select is(d.doc ->> 'messagesTruncated', '3', 'the others are counted')
-  from log_entry e
+  from stored e
  cross join lateral (select (e.doc || '}')::jsonb) d (doc)
  where e.guild_id = :guild and e.id = :id;
 select is(d.doc #>> '{messages,99,id}', '100', 'they are the first')
-  from log_entry e
+  from stored e
  cross join lateral (select (e.doc || '}')::jsonb) d (doc)
  where e.guild_id = :guild and e.id = :id;
 
@@ -90,7 +90,7 @@ begin
 
     return new;
 end $$;
-create trigger trouble before insert on log_entry
+create trigger trouble before insert on log_arrival
     for each row execute function pg_temp.trouble();
 
 select '[{"server": "900000000000000002", "event_id": "t1", "type": 5},
@@ -120,7 +120,7 @@ select is(:'counts'::jsonb ->> 'faults', '["server 900000000000000002: '
           '2 entries are to be sent again, P0001 for the test"]',
           'and said why');
 select is(count(*)::int, 0, 'none of its events counts as known')
-  from log_event where guild_id = :other and event_id in ('t1', 't3');
+  from log_arrival where guild_id = :other and event_id in ('t1', 't3');
 select is(status || body, '503{"error": "nothing was recorded, '
           'send it again"}', 'nothing at all is no success')
   from pg_temp.operator_record_apart(
@@ -128,7 +128,7 @@ select is(status || body, '503{"error": "nothing was recorded, '
 select is(status, 200, 'none has no trouble')
   from pg_temp.operator_record_apart('[]');
 
-drop trigger trouble on log_entry;
+drop trigger trouble on log_arrival;
 select is(body::jsonb -> 'recorded', '2', 'sent again it is recorded')
   from pg_temp.operator_record_apart(:'mixed');
 select is(body::jsonb -> 'duplicates', '4', 'once')
@@ -166,7 +166,7 @@ select is(verdicts::text, '{duplicate,duplicate,duplicate,duplicate,NULL}',
           'to the last one')
   from pg_temp.in_no_time(:'filtered');
 select is(count(*)::int, 0, 'nothing is stored without a look')
-  from log_entry where guild_id = :guild and doc like '%a@b.c%';
+  from stored where guild_id = :guild and doc like '%a@b.c%';
 
 -- timestamps are held against the clock of the database
 
@@ -189,7 +189,7 @@ select is(body::jsonb - 'ids', '{"recorded": 2, "duplicates": 0,
            jsonb_build_object('event_id', 'w4', 'type', 5,
                               'timestamp', now + 50000))) r;
 select is(count(*)::int, 2, 'only what was recorded is known')
-  from log_event where guild_id = :guild and event_id like 'w_';
+  from log_arrival where guild_id = :guild and event_id like 'w_';
 
 select * from finish();
 rollback;

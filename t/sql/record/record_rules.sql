@@ -49,7 +49,7 @@ begin
     stored := record(900000000000000001, 0::smallint, jsonb_build_array(
                   jsonb_build_object('event_id', gen_random_uuid(),
                                      'type', 39) || entry)) #>> '{ids,0}';
-    return (select (e.doc || '}')::json #>> field::text[] from log_entry e
+    return (select (e.doc || '}')::json #>> field::text[] from stored e
              where e.guild_id = 900000000000000001 and e.id = stored);
 end $$;
 

@@ -5,7 +5,7 @@
 \ir ../segments.psql
 select plan(60);
 
-select ms(now()) as at, search_day(time_id(ms(now()))) as today \gset
+select ms(now()) as at, day_of(time_id(ms(now()))) as today \gset
 \set other :guild + 1
 \set free :guild + 2
 
@@ -16,13 +16,13 @@ $$;
 
 create function pg_temp.ids(guild bigint, low bigint, high bigint)
 returns bigint[] language sql as $$
-    select array_agg(e.id order by e.id desc) from log_entry e
+    select array_agg(e.id order by e.id desc) from stored e
      where e.guild_id = guild and e.bot = 0 and e.id >= low and e.id < high
 $$;
 
 create function pg_temp.segments_of(guild bigint)
 returns text language sql as $$
-    select string_agg(format('%s x %s', search_day(time_id(ms(now()))) - s.day,
+    select string_agg(format('%s x %s', day_of(time_id(ms(now()))) - s.day,
                              s.n), ', ' order by s.day, s.n)
       from search_segment s where s.guild_id = guild and s.bot = 0
 $$;
@@ -53,10 +53,10 @@ select pg_temp.job(:guild) as job \gset
 select erased, low, high, until from (select (:'job'::search_work).*) j \gset a_
 select is(:'job'::search_work::text,
           format('(back,%s,0,%s,%s,9223372036854775807,0,%s,,f)', :guild,
-                 :a_erased, search_first(search_day(max(e.id))),
+                 :a_erased, day_low(day_of(max(e.id))),
                  max(h.arrival)),
           'first of its back part is the newest day')
-  from log_entry e
+  from stored e
   join log_head h on h.guild_id = e.guild_id and h.bot = e.bot
  where e.guild_id = :guild;
 select is((select count(*)::int from search_job(1)), 0,
@@ -99,7 +99,7 @@ select is(pg_temp.jobs(:guild), 'back 200, back 200, back 200, back 200, '
 select is((h.back_id, h.back_arrival)::text, '(0,0)',
           'behind the last one the back part ends')
   from pg_temp.head(:guild) h;
-select is(sum(n)::int, (select count(*)::int from log_entry
+select is(sum(n)::int, (select count(*)::int from stored
                          where guild_id = :guild and bot = 0) - 2,
           'all entries are in it, but those past keeping')
   from search_segment where guild_id = :guild;
@@ -128,12 +128,12 @@ update search_head set due_at = now() - interval '31 seconds'
 select pg_temp.job(:guild) as job \gset
 select is((j.what, j.since, j.until, j.low, j.high, j.hurry)::text,
           format('(run,%s,%s,%s,9223372036854775807,t)', :arrival, l.arrival,
-                 search_first(search_oldest())),
+                 day_low(search_oldest())),
           'then there is a run, and it was due for long')
   from (select (:'job'::search_work).*) j, log_head l
  where l.guild_id = :guild and l.bot = 0;
 select is(pg_temp.wanted(:'job', 2000),
-          (select array_agg(e.id order by e.arrival) from log_entry e
+          (select array_agg(e.id order by e.arrival) from stored e
             where e.guild_id = :guild and e.bot = 0 and e.arrival > :arrival),
           'its entries are read in the order in which they arrived');
 select is(pg_temp.wanted(:'job', 1000000), pg_temp.wanted(:'job', 9000),
@@ -159,9 +159,7 @@ update search_head set arrival = arrival + 20000, taken_to = null
 -- what is held
 
 select pg_temp.recorded(:guild, 1200, :at - 5000, 1) \g /dev/null
-insert into held_entry (guild_id, bot, id, until)
-select guild_id, bot, id, clock_timestamp() + interval '1 minute'
-  from log_entry
+update log_arrival set held_to = clock_timestamp() + interval '1 minute'
  where guild_id = :guild and bot = 0
    and arrival = (select arrival - 99 from log_head
                    where guild_id = :guild and bot = 0);
@@ -172,21 +170,15 @@ select is(j.until, (select arrival - 100 from log_head
 update search_head s set arrival = h.arrival - 2000, taken_to = null
   from log_head h
  where h.guild_id = :guild and s.guild_id = :guild and h.bot = s.bot;
-update held_entry e set id = l.id
-  from log_entry l, search_head s
- where e.guild_id = :guild and l.guild_id = :guild and s.guild_id = :guild
-   and l.bot = 0 and l.arrival = (select min(x.arrival) from log_entry x
-                                   where x.guild_id = :guild and x.bot = 0
-                                     and x.arrival > s.arrival);
-update search_head s set arrival = l.arrival - 1
-  from held_entry e, log_entry l
- where e.guild_id = :guild and l.guild_id = :guild and s.guild_id = :guild
-   and l.id = e.id;
+update log_arrival a set held_to = clock_timestamp() + interval '1 minute'
+  from search_head s
+ where a.guild_id = :guild and a.bot = 0 and s.guild_id = :guild
+   and s.bot = 0 and a.arrival = s.arrival + 1;
 select is(pg_temp.job(:guild), null, 'where all that waits is held there is '
           'no job');
 select is(h.due_at - now(), interval '5 seconds', 'for some seconds')
   from pg_temp.head(:guild) h;
-delete from held_entry where guild_id = :guild;
+update log_arrival set held_to = null where guild_id = :guild;
 select search_begin(:guild, 0::smallint) \g /dev/null
 select pg_temp.jobs(:guild) \g /dev/null
 
@@ -236,8 +228,8 @@ update search_head set closed = search_closed() - 5, due_at = now()
  where guild_id = :guild;
 select pg_temp.job(:guild) as job \gset
 select is((j.what, j.low, j.high, j.since, j.until)::text,
-          format('(day,%s,%s,0,%s)', search_first(:today - 2),
-                 search_first(:today - 1), l.arrival),
+          format('(day,%s,%s,0,%s)', day_low(:today - 2),
+                 day_low(:today - 1), l.arrival),
           'one with nine small ones is made anew')
   from (select (:'job'::search_work).*) j, log_head l
  where l.guild_id = :guild and l.bot = 0;

@@ -3,22 +3,17 @@
 
 \ir ../days.psql
 \ir ../segments.psql
-select plan(42);
+select plan(35);
 
-select ms(now()) as at, search_day(time_id(ms(now()))) as today \gset
+select ms(now()) as at, day_of(time_id(ms(now()))) as today \gset
 \set other :guild + 1
 
-create function pg_temp.removed(guild bigint, arrivals bigint[])
+-- a request takes back what arrived so
+create function pg_temp.removed(guild bigint, arrival bigint)
 returns void language sql as $$
-    select entries_remove(guild, 0::smallint, array(
-               select e.id from log_entry e
-                where e.guild_id = guild and e.bot = 0
-                  and e.arrival = any (arrivals)))
-$$;
-
-create function pg_temp.gone(guild bigint)
-returns int language sql as $$
-    select count(*)::int from search_gone g where g.guild_id = guild
+    update log_arrival a set held_to = clock_timestamp() + interval '1 minute'
+     where a.guild_id = guild and a.bot = 0 and a.arrival = removed.arrival;
+    select arrivals_remove(guild, 0::smallint, array[arrival])
 $$;
 
 create function pg_temp.differences(guild bigint)
@@ -33,28 +28,16 @@ select arrival from search_head where guild_id = :guild and bot = 0 \gset
 -- entries that go
 
 select pg_temp.job(:guild) as job \gset
-select pg_temp.removed(:guild, array[:arrival]) \g /dev/null
-select is(pg_temp.gone(:guild), 0, 'what goes from the back part is in no list');
+select pg_temp.removed(:guild, :arrival) \g /dev/null
 select is(pg_temp.put(:'job', pg_temp.wanted(:'job')), 409,
           'what was being made with it is thrown away');
 select is(pg_temp.jobs(:guild) ~ '^back 200(, back 200)+$', true,
           'and made again');
 select is(pg_temp.differences(:guild), 0::bigint, 'without it');
 
-select pg_temp.removed(:guild, array[:arrival - 1, :arrival - 9]) \g /dev/null
-select is(pg_temp.gone(:guild), 2, 'what goes from segments is in a list');
-select is(pg_temp.differences(:guild), 0::bigint, 'so it counts for nothing');
-select is((select o.head::json ->> 'gone' from search_open(:me,
-               id_time(g.id) - 1, id_time(g.id) + 1, null) o limit 1),
-          format('[%s]', g.id), 'a search is told those of its window')
-  from (select min(id) as id from search_gone where guild_id = :guild) g;
-select entries_remove(:guild, 0::smallint, '{77}') \g /dev/null
-select is(pg_temp.gone(:guild), 2, 'what was not there is in no list');
-
 select pg_temp.recorded(:guild, 1100, :at - 9000, 1) \g /dev/null
 select pg_temp.job(:guild) as job \gset
-select pg_temp.removed(:guild, array[:arrival + 9]) \g /dev/null
-select is(pg_temp.gone(:guild), 2, 'what goes from no segment is in no list');
+select pg_temp.removed(:guild, :arrival + 9) \g /dev/null
 select is(pg_temp.put(:'job', pg_temp.wanted(:'job')), 409,
           'a run that has it is thrown away');
 select is(pg_temp.jobs(:guild), 'run 200', 'and made again');
@@ -72,14 +55,14 @@ begin
                          format('%s: %s, %s', d.structure, d.expected,
                                 d.found), '\d{10,}', 'N'), '; ')
                 from guildlog.check(guild) d
-               where d.structure in ('search_segment', 'log_event'));
+               where d.structure in ('search_segment', 'log_arrival'));
     raise exception using errcode = 'GL999', message = coalesce(found, '');
 exception when sqlstate 'GL999' then
     return sqlerrm;
 end $$;
 
 select is(pg_temp.found(:guild, $$
-    delete from log_entry e using search_head s
+    update log_arrival e set id = null, doc = null from search_head s
      where s.guild_id = $1 and e.guild_id = $1 and e.bot = 0
        and e.arrival = s.arrival $$),
     'search_segment: in no segment, in 1', 'an entry went untold');
@@ -93,11 +76,6 @@ select is(pg_temp.found(:guild, $$
       from search_segment s where s.guild_id = $1 and s.n > 100 $$),
     'search_segment: in one segment, in 2', 'a segment is there twice');
 select is(pg_temp.found(:guild, $$
-    insert into search_gone
-    select e.guild_id, e.bot, e.id from log_entry e
-     where e.guild_id = $1 and e.bot = 0 order by e.arrival desc limit 1 $$),
-    'search_segment: in one segment, in 0', 'an entry that is there is gone');
-select is(pg_temp.found(:guild, $$
     update search_segment s set body = '\x0102' where s.guild_id = $1 $$),
     'search_segment: in one segment, in 0', 'a body is cut off');
 select is(pg_temp.found(:guild, $$
@@ -108,17 +86,14 @@ select is(pg_temp.found(:guild, $$
     'a segment is of a day past keeping');
 select is(pg_temp.found(:guild, $$
     with h as (update search_head s set arrival = 0 where s.guild_id = $1)
-    delete from log_event k where k.guild_id = $1 $$)
-    like 'log_event: an event, none%', true, 'the tail lacks its events');
+    delete from log_arrival k where k.guild_id = $1 $$)
+    like 'log_arrival: a row, none%', true, 'what arrived is gone');
 
 -- days that expire
 
 select pg_temp.recorded(:guild, 3, :at - 29 * 86400000::bigint, 1) \g /dev/null
 update search_head set closed = 0, due_at = now() where guild_id = :guild;
 select pg_temp.jobs(:guild) \g /dev/null
-insert into search_gone
-values (:guild, 0, search_first(:today - 29) + 1),
-       (:guild, 0, search_first(:today - 32) + 1);
 insert into search_segment
 select guild_id, bot, :today - 32, nextval('search_key'), whole, n, kinds, dir,
        body
@@ -127,7 +102,7 @@ update search_head set oldest = :today - 33 where guild_id = :guild;
 select pg_temp.recorded(:guild, 2, :at - 32 * 86400000::bigint, 1) \g /dev/null
 update search_head set closed = 0, due_at = now() where guild_id = :guild;
 select pg_temp.job(:guild) as job \gset
-select is(min(search_day(i)), :today - 32, 'a run has a day that expires')
+select is(min(day_of(i)), :today - 32, 'a run has a day that expires')
   from unnest(pg_temp.wanted(:'job')) i;
 select is((t.more, t.lag)::text, '(f,0)', 'while the keeper forgets the day')
   from keeper_searchable(20000) t;
@@ -135,9 +110,6 @@ select is(pg_temp.put(:'job', pg_temp.wanted(:'job')), 200, 'the run is put');
 select is(min(s.day) >= search_oldest() and max(s.day) > :today - 30, true,
           'no segment is of a day past keeping, others are')
   from search_segment s where s.guild_id = :guild;
-select is(array_agg(g.id), array[search_first(:today - 29) + 1],
-          'and nothing that went')
-  from search_gone g where g.guild_id = :guild and g.id < search_first(:today - 20);
 select is(s.oldest, search_oldest(), 'the index says so')
   from search_head s where s.guild_id = :guild;
 select is(pg_temp.differences(:guild), 0::bigint, 'it has all the others');
@@ -157,27 +129,39 @@ select keeper_searchable(20000) \g /dev/null
 select is(s.due_at <= now(), true, 'and nobody waits for that time')
   from search_head s where s.guild_id = :guild;
 
--- events that go
+-- rows that go
 
-select pg_temp.jobs(:guild) \g /dev/null
+create function pg_temp.drops(leaves int default 0)
+returns void language plpgsql as $$
+begin
+    while (select count(*) from partitions_expired()) > leaves loop
+        exit when not partition_drop(20000);
+    end loop;
+end $$;
+
+select pg_temp.jobs(:guild), pg_temp.drops(1) \g /dev/null
 select pg_temp.recorded(:guild, 2, :at - 9000, 1) \g /dev/null
-update log_event set recorded_at = recorded_at - events_kept()
+update log_arrival set recorded_at = recorded_at - interval '74 hours'
  where guild_id = :guild;
-update log_head set days = null where guild_id = :guild;
-select search_forgets(now() - events_kept() - interval '1 hour') \g /dev/null
-select is(s.format, search_format(), 'the index needs events that are there')
+update log_head set since = '-infinity' where guild_id = :guild;
+select search_forgets(now() - interval '75 hours') \g /dev/null
+select is(s.format, search_format(), 'the index needs rows that are there')
   from search_head s where s.guild_id = :guild;
-update log_event set recorded_at = recorded_at - interval '1 day'
+update log_arrival set recorded_at = recorded_at - interval '1 day'
  where guild_id = :guild;
-select is(partitions_expire(), true, 'before they go');
+select is(partition_drop(20000), true, 'before they go');
 select is((s.format, count(k.*))::text, format('(0,%s)', count(k.*)),
           'the index is given up')
   from search_head s
-  join log_event k on k.guild_id = s.guild_id and k.bot = s.bot
+  join log_arrival k on k.guild_id = s.guild_id and k.bot = s.bot
  where s.guild_id = :guild group by s.format;
-select partitions_expire() \g /dev/null
+select pg_temp.drops() \g /dev/null
+select cmp_ok(count(*)::int, '>', 0, 'as long as they are in no block they stay')
+  from log_arrival where guild_id = :guild;
+select block_make(:guild, 0::smallint, 20000) \g /dev/null
+select pg_temp.drops() \g /dev/null
 select is(count(*)::int, 0, 'then they go')
-  from log_event where guild_id = :guild;
+  from log_arrival where guild_id = :guild;
 select keeper_searchable(20000) \g /dev/null
 select pg_temp.jobs(:guild) \g /dev/null
 select is(pg_temp.differences(:guild), 0::bigint, 'it is made anew');

@@ -119,15 +119,11 @@ sub read_database {
 
     my @columns = qw(id guild lane seq status reason message channel);
     for my $row ($self->{world}->sql(q{
-        select e.id, e.guild_id, p.lane, p.seq, d.status, d.reason,
+        select e.id, e.guild_id, e.lane, e.seq, d.status, d.reason,
                d.message_id, l.channel_id
-          from log_entry e
-          left join held_entry h
-            on h.guild_id = e.guild_id and h.bot = e.bot and h.id = e.id
-         cross join lateral (select coalesce(e.lane, h.lane) as lane,
-                                    coalesce(e.seq, h.seq) as seq) p
-          join lane l on l.guild_id = e.guild_id and l.lane = p.lane
-         cross join lateral lane_delivery(e.guild_id, p.lane, p.seq,
+          from entries e
+          join lane l on l.guild_id = e.guild_id and l.lane = e.lane
+         cross join lateral lane_delivery(e.guild_id, e.lane, e.seq,
                    to_timestamp(id_time(e.id) / 1000.0)) d}))
     {
         my %entry;
@@ -260,10 +256,10 @@ sub stored {
             or next is null and seq_to <> h.head}));
 
     $self->none('no event is stored twice', map { "@$_" }
-        $self->{world}->sql(q{select guild_id, event_id from log_event
+        $self->{world}->sql(q{select guild_id, event_id from log_arrival
             group by 1, 2, bot having count(*) > 1}),
         $self->{world}->sql(q{select e.guild_id, t.text
-            from log_entry e
+            from entries e
            cross join lateral substring(e.doc
                  from 'event recorder\d+-\d+|old entry \d+') t (text)
            where t.text is not null

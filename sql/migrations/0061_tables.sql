@@ -1,5 +1,5 @@
--- The tables of a new store. A store of before gets the same by
--- 0040_earlier.sql. What came later is in the migrations from 0041 on.
+-- The tables of a new store. A store of version 0.2 gets the same by
+-- 0061_earlier.sql. What came later is in the migrations from 0062 on.
 -- comments.sql says what each table is for.
 --
 -- guild_id leads every key and no foreign key crosses servers, so the schema
@@ -8,7 +8,7 @@
 -- Autovacuum comes to it after a thousand dead rows, whatever its size.
 
 
--- Fixed data, loaded from data.sql and summaries.sql each time.
+-- Fixed data, loaded from data.sql each time.
 
 create table language (
     locale  smallint primary key,
@@ -32,18 +32,6 @@ create table filter_kind (
     filter_id  text primary key,
     place      smallint not null unique
 );
-
--- An entry is "<title><subject>Bob<executor>Alice<channel>general", each part
--- where the entry has one.
-
-create table summary (
-    language  text primary key check (language in ('en', 'de', 'ja')),
-    titles    text[] not null check (cardinality(titles) = 102), -- [type + 1]
-    subject   text not null,
-    executor  text not null,
-    channel   text not null
-);
-
 
 -- Servers, and who may speak for them.
 
@@ -76,6 +64,7 @@ create table token (
     expires_at         timestamptz not null,
     revoked_at         timestamptz,
     ignore_logged_at   timestamptz,  -- last active ignore request logged
+    name               text,
     primary key (guild_id, token_id)
 );
 
@@ -190,6 +179,8 @@ create table access (
     primary key (guild_id, bot, user_id)
 );
 
+create index access_user_idx on access (user_id);
+
 create table notification (
     guild_id         bigint not null references server,
     bot              smallint not null,
@@ -207,8 +198,24 @@ create table troubleshoot_use (
     guild_id   bigint primary key references server,
     since      timestamptz not null,   -- the minute began then
     reports    int not null,
-    tested_at  timestamptz
+    tested_at  timestamptz,
+    told_at    timestamptz             -- when its refusal was counted
 );
+
+
+-- People who signed in. servers: those that the person manages, as the platform
+-- said.
+
+create table session (
+    session_id  text primary key collate "C",
+    user_id     bigint not null,
+    name        text not null,
+    expires_at  timestamptz not null,
+    ended_at    timestamptz,           -- the user signed out
+    servers     bigint[]
+);
+
+create index on session (expires_at);
 
 
 -- What the platform calls its members, channels and roles.
@@ -237,8 +244,8 @@ create index on directory using gin (guild_id, kind, folded gin_trgm_ops)
 create index directory_channel on directory (id) where kind = 1;
 
 
--- The log store. An entry's id is its time and never changes; nor does its
--- row.
+-- The log store. An entry's id is its time and never changes. What arrives is a
+-- row of log_arrival, for three days; what is kept is in blocks.
 
 create sequence entry_number maxvalue 262143 minvalue 0 cycle;
 
@@ -247,147 +254,19 @@ create table log_head (
     bot           smallint not null,
     arrival       bigint not null default 0,  -- the last one given
     first_log_at  bigint,                     -- ms since the epoch
-    counted       bigint not null default 0,  -- a hint: so many arrivals need
-                                              -- no checkpoint any more
-    days          bigint[],                   -- of the last days: the first
-                                              -- arrival of each
+    blocked       bigint not null default 0,  -- all up to it are in blocks;
+    since         timestamptz not null        -- what is not came later,
+                  default '-infinity',
+    last_at       timestamptz not null        -- and nothing after that
+                  default '-infinity',
+    due_at        timestamptz,                -- when blocks are to be made
     primary key (guild_id, bot)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0,
         autovacuum_vacuum_threshold = 1000);
 
--- Columns by their width, so that none is padded.
+create index on log_head (due_at) where due_at is not null;
 
-create table log_entry (
-    guild_id     bigint not null,
-    id           bigint not null,
-    arrival      bigint not null,  -- in the order of commits, for the stream
-    executor_id  bigint,
-    target_id    bigint,
-    channel_id   bigint,
-    lane         bigint,           -- its place in the queue of a channel
-    seq          bigint,
-    dchannel_id  bigint,           -- the channel chosen for it
-    dmessage_id  bigint,
-    bot          smallint not null,
-    type         smallint not null,
-    dstatus      smallint,         -- 0 not_delivered, 1 unknown, 2 delivered;
-                                   -- null: see (lane, seq), queued without
-    role         text collate "C",
-    dreason      text,
-    doc          text not null,
-    primary key (guild_id, bot, id) include (type)
-) partition by range (id);
-
-create index on log_entry (guild_id, bot, type, id);
-create index on log_entry (guild_id, bot, channel_id, id) include (type)
-    where channel_id is not null;
-create index on log_entry (guild_id, bot, executor_id, id)
-    include (type, target_id) where executor_id is not null;
-create index on log_entry (guild_id, bot, target_id, id)
-    include (type, executor_id) where target_id is not null;
-create index on log_entry (guild_id, bot, role, id) include (type)
-    where role is not null;
-create index on log_entry (guild_id, lane, seq) where lane is not null;
-
--- what did not arrive is found without looking at all that did
-
-create index on log_entry (guild_id, bot, id) include (dstatus, dreason)
-    where dstatus < 2;
-
-create table log_entry_default partition of log_entry default;
-comment on column log_entry.dreason is
-    'Why it is not delivered. "held" without a dstatus: held as long as '
-    'held_entry has it with until > clock_timestamp(), then queued.';
-
--- The same event is taken once in 24 hours, whether it was recorded or dropped.
-
-create table log_event (
-    guild_id     bigint not null,
-    arrival      bigint not null,
-    entry_id     bigint,           -- null: a rule dropped it
-    recorded_at  timestamptz not null,
-    bot          smallint not null,
-    event_id     text not null collate "C",
-    primary key (guild_id, bot, event_id, recorded_at)
-) partition by range (recorded_at);
-
-create index on log_event (guild_id, bot, arrival) include (entry_id)
-    where entry_id is not null;
-
-create table log_event_default partition of log_event default;
-
--- An entry stands here from its recording on. A request that comes before
--- "until" takes it out of both tables. Up to then its delivery is not_delivered
--- for the reason "held", afterwards "queued": nothing has to run for that to be
--- right.
-
-create table held_entry (
-    guild_id    bigint not null,
-    bot         smallint not null,
-    id          bigint not null,
-    channel_id  bigint,            -- the one it goes to; null: nowhere
-    until       timestamptz not null,
-    released    boolean not null default false,  -- delivery has taken it over,
-    lane        bigint,                          -- at that place
-    seq         bigint,
-    primary key (guild_id, bot, id)
-) with (autovacuum_vacuum_scale_factor = 0,
-        autovacuum_vacuum_threshold = 1000);
-
--- few at any time: small enough to be read from one end to the other
-
-create index on held_entry (guild_id, bot, until) where not released;
-
--- is anything held at this server? The live tail waits for it
-
-create index on held_entry (guild_id, bot, until);
-create index on held_entry (guild_id, lane, seq) where lane is not null;
-
-
--- Counting. cum[type + 1] counts the entries with an id up to last_id. sums is
--- cum by category, in the order of their names.
-
-create table log_checkpoint (
-    guild_id  bigint not null,
-    bot       smallint not null,
-    last_id   bigint not null,
-    cum       int[] not null,
-    sums      int[] generated always as (array[
-        cum[24] + cum[25] + cum[37] + cum[38] + cum[39] + cum[66] + cum[67]
-            + cum[68] + cum[91] + cum[92] + cum[93] + cum[94] + cum[95]
-            + cum[96],
-        cum[28] + cum[29] + cum[30] + cum[48] + cum[49] + cum[50] + cum[80]
-            + cum[81] + cum[82] + cum[83] + cum[84] + cum[85] + cum[86],
-        cum[2] + cum[3] + cum[26] + cum[27] + cum[45] + cum[46] + cum[47]
-            + cum[58] + cum[59],
-        cum[40] + cum[41] + cum[42] + cum[43] + cum[44],
-        cum[32] + cum[33] + cum[34] + cum[51] + cum[54],
-        cum[31] + cum[53] + cum[56] + cum[57] + cum[90] + cum[97] + cum[98]
-            + cum[99],
-        cum[69] + cum[70] + cum[71] + cum[72] + cum[73] + cum[74] + cum[75]
-            + cum[76] + cum[77] + cum[78] + cum[79] + cum[100] + cum[102],
-        cum[1] + cum[4] + cum[5] + cum[6] + cum[7] + cum[8] + cum[11]
-            + cum[12] + cum[35] + cum[36] + cum[52] + cum[87] + cum[88]
-            + cum[101],
-        cum[9] + cum[10] + cum[13] + cum[14] + cum[15] + cum[16] + cum[17]
-            + cum[18] + cum[19] + cum[20] + cum[21] + cum[22] + cum[23]
-            + cum[55] + cum[60] + cum[61] + cum[62] + cum[63] + cum[64]
-            + cum[65] + cum[89]]) stored,
-    primary key (guild_id, bot, last_id)
-);
-
--- The rows of log_checkpoint from id on, and there is one, are short of n at
--- that place of cum.
-
-create table log_correction (
-    guild_id  bigint not null,
-    bot       smallint not null,
-    id        bigint not null,
-    place     smallint not null,
-    n         int not null,
-    primary key (guild_id, bot, id, place)
-) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0,
-        autovacuum_vacuum_threshold = 1000);
+\ir ../store.sql
 
 
 -- The index of searches is segments, which the module makes and reads: see
@@ -415,6 +294,9 @@ create table search_head (
 
 create index on search_head (due_at);
 create index on search_head (oldest);
+create index search_head_leaving_idx on search_head (guild_id, bot)
+    where leaving;
+create index search_head_format_idx on search_head (format);
 
 -- Of one day (UTC) of one server and bot. A row that is read is never changed:
 -- so who has read a part of it may read the others later. Below 0 the day is
@@ -436,13 +318,6 @@ create table search_segment (
 alter table search_segment
     alter kinds set storage plain, alter dir set storage plain,
     alter body set storage external;     -- so that a part of it can be read
-
-create table search_gone (
-    guild_id  bigint not null,
-    bot       smallint not null,
-    id        bigint not null,
-    primary key (guild_id, bot, id)
-);
 
 
 -- Delivery. An entry that goes to a channel has a place (lane, seq). What
@@ -485,6 +360,13 @@ create unique index on lane (guild_id, bot, channel_id)
 create index lane_webhook on lane (webhook_id) where webhook_id is not null;
 create index lane_channel on lane (channel_id) where verified_at is not null;
 create index lane_closed on lane (look_at) where state = 'closed';
+
+-- how many there are in a shard, and those that are not just active
+
+create index lane_open_idx on lane (shard) where state <> 'closed';
+create index lane_odd_idx on lane (shard)
+    where state <> 'closed'
+      and (state <> 'active' or paused_at is not null or reason is not null);
 
 -- Whoever holds the row may add entries, or say that there are none.
 
@@ -533,7 +415,8 @@ create table lane_ready (
 
 create index on lane_ready (shard, since);
 
--- Status as in log_entry. unknown may become known: then the row changes.
+-- Status: 0 not_delivered, 1 unknown, 2 delivered. unknown may become known:
+-- then the row changes.
 
 create table lane_batch (
     guild_id    bigint not null,
@@ -557,8 +440,6 @@ create index on lane_batch (guild_id, lane, seq_from)
 
 create index on lane_batch (guild_id, done_at);
 
-create table lane_batch_default partition of lane_batch default;
-
 create table doubt (
     guild_id    bigint not null,
     lane        bigint not null,
@@ -576,7 +457,8 @@ create table doubt (
 
 create index on doubt (shard, look_at);
 
--- Only what is decided goes again, and nothing that is delivered.
+-- Only what is decided goes again, and nothing that is delivered. first: it was
+-- not sent before, but its row of log_arrival is gone.
 
 create table replay (
     guild_id  bigint not null,
@@ -585,6 +467,7 @@ create table replay (
     lane      bigint not null,
     seq       bigint not null,
     at        timestamptz not null,
+    first     boolean not null default false,
     primary key (guild_id, bot, id)
 );
 
@@ -653,43 +536,10 @@ create table forgotten_person (
     user_id   bigint not null,
     asked_at  timestamptz not null default clock_timestamp(),
     arrivals  bigint[] not null,
-    bot       smallint not null default 0,  -- whose entries are looked at;
-                                            --   2: entries are done
-    at_id     bigint not null default 0,    -- up to here they were
     due_at    timestamptz not null default '-infinity',
     error     text,                         -- of the last turn, if it failed
+    step      smallint not null default 0,  -- arrivals of the main bot and of
+                                            --   Pro, then blocks of both
+    at        bigint not null default 0,    -- how far the step has come
     primary key (guild_id, user_id)
-);
-
--- The rewrite of days that are over, in the order of (guild_id, bot, id) and
--- with what became of deliveries. At most one is under way.
-
-create table log_rewrite (
-    n         int generated always as identity primary key,
-    name      text not null,     -- the table that becomes the partition
-    low       bigint not null,   -- the ids it covers
-    high      bigint not null,
-    sources   text[] not null,   -- the partitions it takes the place of
-    step      text not null default 'fill' check
-              (step in ('fill', 'settle', 'tidy', 'done')),
-    begun_at  timestamptz not null default now(),
-    at_guild  bigint not null default 0,     -- how far the step has come
-    at_bot    smallint not null default 0,
-    at_id     bigint not null default 0,
-    step_at   timestamptz not null default now(),  -- when the step began
-    waits     text[]             -- transactions older than the last change
-);
-
-create unique index on log_rewrite ((true)) where step <> 'done';
-
-create table log_change (
-    guild_id  bigint not null,
-    bot       smallint not null,
-    id        bigint not null,
-    n         bigint generated always as identity,
-    primary key (guild_id, bot, id, n)
-);
-
-create table log_left_out (
-    guild_id  bigint primary key
 );

@@ -33,16 +33,3 @@ returns text language sql stable as $$
              then least(after + 1, id_time(below)) + retention end,
         9223372036854775807)
 $$;
-
-
--- The oldest entry of the server in a range of ids.
-
-create or replace function log_oldest(guild bigint, bot smallint, low bigint,
-    high bigint)
-returns bigint language plpgsql stable as $$
-begin
-    return (select e.id from log_entry e
-             where e.guild_id = guild and e.bot = log_oldest.bot
-               and e.id >= low and e.id < high
-             order by e.id limit 1);
-end $$;

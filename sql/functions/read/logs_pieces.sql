@@ -1,0 +1,392 @@
+-- GET /logs: a page in pieces, as the store has them, in one snapshot. The
+-- module counts, cuts and puts them together. It is asked more often than
+-- anything else: small statements cost least, calls cost more.
+
+-- A piece. By what:
+--   H  the first: n is the status; of 200 alone types is the state of the page,
+--      see page_state(), and doc what the answer has of the window
+--   w  types: those of the entries on the page; without it all are
+--   k  types: those that are counted by category; without it all are
+--   c  types of entries, a character each, to be counted
+--   d  counts of days, a line each, to be counted
+--   h  entries that are in no block, n of them, ascending: a line of doc and of
+--      said for each
+--   e  those of a block, the newest block first: of the lines, and of the
+--      characters of types (none: all are wanted), those behind the first
+--      n >> 16 up to n & 65535
+--   r  what became of places: lines of "lane first last status message reason",
+--      with - for none
+--   l  how far lanes are: lines of "lane head upto refused"
+-- In c and d n has 1 for what is in the window, 2 for what is below the
+-- position of the page.
+
+call type_make('log_piece', $$
+    n      bigint,
+    what   text,
+    types  text,
+    doc    text,
+    said   text
+$$);
+
+
+-- placed: places in lanes tell what became of entries. They may lack one; then
+-- the module asks without. bytes: so long the documents are, but for the first.
+
+create or replace function logs_pieces(token text, guild bigint, bot smallint,
+    kind smallint, after bigint, before bigint, category text[], type int[],
+    most int, below bigint, known text default null,
+    placed boolean default true, bytes int default 1048576)
+returns setof log_piece language plpgsql stable security definer
+set search_path = guildlog, pg_temp as $$
+declare
+    at         constant bigint := ms(now());
+    clock      constant timestamptz := clock_timestamp();
+    wall       bigint;
+    state      text;
+    done       bigint;
+    since      timestamptz;
+    until      timestamptz;
+    newest     bigint;
+    last_id    bigint;      -- of all blocks
+    lanes      boolean;
+    walled     boolean;
+    low        bigint;
+    high       bigint;
+    top        bigint;      -- the page is below that
+    types      smallint[];  -- null: all
+    want       text;
+    k0         bigint;
+    k1         bigint;
+    counts     text;        -- of what is hot
+    hot        log_piece;   -- and on the page
+    ids        bigint[];    -- of these
+    fits       int;         -- how many would be
+    oldest     bigint;
+    n          int := 0;    -- of the page, in blocks
+    got        int;         -- of one
+    k          record;
+    room       int := bytes;
+    ends       bigint;      -- the last one that there was room for
+    open       boolean := false;
+    lowest     bigint;
+    first_day  int;
+    first_end  bigint;
+    last_low   bigint;
+begin
+    select at - retention_ms(s.plan),
+           page_state(h.xmin || ' ' || h.arrival, s.plan), h.blocked,
+           h.since, h.last_at, h.arrival,
+           (select x.last_id from log_block x
+             where x.guild_id = guild and x.bot = logs_pieces.bot
+             order by x.first_id desc limit 1),
+           exists (select from lane l where l.guild_id = guild),
+           placed and not exists (
+               select from replay r
+                where r.guild_id = guild and r.bot = logs_pieces.bot
+                  and not r.first)
+      into wall, state, done, since, until, newest, last_id, lanes, placed
+      from server s
+      left join log_head h on h.guild_id = guild and h.bot = logs_pieces.bot
+     where s.guild_id = guild
+       and (exists (select from token t
+                     where t.guild_id = guild
+                       and t.token_id = token
+                       and t.revoked_at is null
+                       and t.expires_at > now())
+            or session_live(guild, token));
+
+    if not found or page_holds(known, state, at) then
+        return next row(case when wall is null then 401 else 304 end, 'H',
+                        null, null, null)::log_piece;
+        return;
+    end if;
+
+    walled := coalesce(after < wall - 1 or below < id_at(wall), false);
+    low := id_at(greatest(wall, after + 1));
+    high := greatest(log_high(at, before), low);
+    top := greatest(least(below, high), low);
+
+    if category is not null or type is not null then
+        types := types_of(category, type);
+        select coalesce(string_agg(chr(26 + t), ''), ''),
+               coalesce(bit_or(kinds_low(chr(26 + t))), 0),
+               coalesce(bit_or(kinds_high(chr(26 + t))), 0)
+          into want, k0, k1
+          from unnest(types) t;
+    end if;
+
+    -- what is hot, in one walk where all of it may be on the page
+
+    if newest = done then
+        null;
+    elsif newest - done <= most then
+        select string_agg(chr(26 + e.type), '' order by e.id), min(e.id),
+               array_agg(e.id order by e.id) filter (where e.fits),
+               string_agg(e.doc, E'\n' order by e.id) filter (where e.fits),
+               string_agg(e.said, E'\n' order by e.id) filter (where e.fits)
+          into counts, oldest, ids, hot.doc, hot.said
+          from (select a.id, a.type, a.doc, arrival_said(a, clock) as said,
+                       a.id < top and (types is null
+                                       or a.type = any (types)) as fits
+                  from log_arrival a
+                 where a.guild_id = guild and a.bot = logs_pieces.bot
+                   and a.arrival > done
+                   and a.recorded_at between since and until
+                   and a.id >= low and a.id < high) e;
+    else
+        select string_agg(chr(26 + a.type), '' order by a.id), min(a.id),
+               array_agg(a.id order by a.id)
+                   filter (where a.id < top and (types is null
+                                                 or a.type = any (types)))
+          into counts, oldest, ids
+          from log_arrival a
+         where a.guild_id = guild and a.bot = logs_pieces.bot
+           and a.arrival > done
+           and a.recorded_at between since and until
+           and a.id >= low and a.id < high;
+    end if;
+
+    -- The entries of blocks are counted by whole days, and by the types of what
+    -- is cut off of the first one, of the last one (as a rule nothing happened
+    -- behind the window) and of that of the position.
+
+    first_day := day_of(low);
+    first_end := case when low > day_low(first_day)
+                      then least(high, day_low(first_day + 1)) else low
+                      end;
+    last_low := case when last_id >= high
+                     then greatest(first_end, day_low(day_of(high - 1)))
+                     else high end;
+
+    return query
+        select 200::bigint, 'H'::text,
+               page_known(state, at - wall, least(oldest, (
+                   select x.ids[width_bucket(low - 1, x.ids) + 1]
+                     from log_block x
+                    where x.guild_id = guild and x.bot = logs_pieces.bot
+                      and x.first_id < high
+                      and x.first_id >= coalesce((
+                              select f.first_id
+                                from block_at(guild, logs_pieces.bot, low) f
+                               where f.last_id >= low), low)
+                    order by x.first_id limit 1)), walled, after, below),
+               '"retentionMs":' || at - wall || ',"walled":' || walled,
+               null::text
+         union all
+        select case when top = high or d.day < day_of(top) then 3 else 1 end,
+               'd', null, string_agg(d.counts, E'\n'), null
+          from log_day d
+         where d.guild_id = guild and d.bot = logs_pieces.bot
+           and d.day >= first_day + (first_end > low)::int
+           and d.day <= day_of(high - 1) - (last_low < high)::int
+           and low < high
+         group by top = high or d.day < day_of(top)
+         union all
+        select e.n, 'c', (
+                   select string_agg(
+                              case when x.first_id >= e.low
+                                        and x.last_id < e.high
+                                   then x.types
+                                   else substr(x.types,
+                                       width_bucket(e.low - 1, x.ids) + 1,
+                                       greatest(0,
+                                           width_bucket(e.high - 1, x.ids)
+                                           - width_bucket(e.low - 1, x.ids)))
+                              end, '')
+                     from log_block x
+                    where x.guild_id = guild and x.bot = logs_pieces.bot
+                      and x.first_id < e.high
+                      and x.first_id >= coalesce((
+                              select f.first_id
+                                from block_at(guild, logs_pieces.bot, e.low) f
+                              ), e.low)), null, null
+          from (values (case when top >= first_end then 3 else 1 end, low,
+                        first_end),
+                       (case when top = high then 3 else 1 end, last_low,
+                        high),
+                       (2, greatest(low, day_low(day_of(top))),
+                        case when top < high then top else low end)
+               ) e (n, low, high)
+         where e.low < e.high;
+
+    if want is not null then
+        return next row(0, 'w', want, null, null)::log_piece;
+        if type is not null then
+            return next row(0, 'k', (
+                select coalesce(string_agg(chr(26 + t), ''), '')
+                  from unnest(type) t
+                 where t between 0 and 101), null, null)::log_piece;
+        end if;
+    end if;
+
+    if counts is not null and top = high then
+        return next row(3, 'c', counts, null, null)::log_piece;
+    elsif counts is not null then
+        return query
+            select case when a.id < top then 3 else 1 end::bigint, 'c'::text,
+                   string_agg(chr(26 + a.type), ''), null::text, null::text
+              from log_arrival a
+             where a.guild_id = guild and a.bot = logs_pieces.bot
+               and a.arrival > done
+               and a.recorded_at between since and until
+               and a.id >= low and a.id < high
+             group by a.id < top;
+    end if;
+
+    -- where bytes are too many, no entry comes from beyond one that does not
+
+    if cardinality(ids) > most or octet_length(hot.doc) > bytes
+       or hot.doc is null and ids is not null
+    then
+        fits := least(cardinality(ids), most);
+        select array_agg(e.id order by e.id),
+               string_agg(e.doc, E'\n' order by e.id),
+               string_agg(e.said, E'\n' order by e.id)
+          into ids, hot.doc, hot.said
+          from (select f.id, f.doc, arrival_said(f, clock) as said,
+                       sum(octet_length(f.doc)) over (
+                           order by f.id desc rows unbounded preceding)
+                       - octet_length(f.doc) as before
+                  from (select a.* from log_arrival a
+                         where a.guild_id = guild and a.bot = logs_pieces.bot
+                           and a.arrival > done
+                           and a.recorded_at between since and until
+                           and a.id >= low and a.id < top
+                           and (types is null or a.type = any (types))
+                         order by a.id desc limit most) f) e
+         where e.before < bytes;
+
+        if cardinality(ids) < fits then
+            low := greatest(low, ids[1]);
+        end if;
+    end if;
+
+    if ids is not null then
+        open := true;
+        lowest := ids[1];
+    end if;
+
+    for k in
+        select b.first_id, b.last_id, b.n, b.settle, b.types, b.ids, b.said,
+               b.docs, case when b.first_id < low
+                            then width_bucket(low - 1, b.ids) else 0
+                            end as first,
+               case when b.last_id >= top
+                    then width_bucket(top - 1, b.ids) else b.n end as last
+          from log_block b
+         where b.guild_id = guild and b.bot = logs_pieces.bot
+           and b.first_id < top and done > 0
+           and (want is null or b.kinds0 & k0 <> 0 or b.kinds1 & k1 <> 0)
+         order by b.first_id desc limit most + 2
+    loop
+        exit when k.last_id < low or low >= top or room <= 0;
+        got := k.last - k.first;
+
+        if want is not null then
+            got := got - length(translate(
+                substr(k.types, k.first + 1, got), want, ''));
+        end if;
+
+        continue when got = 0;
+        n := n + got;
+        open := open or k.settle is not null;
+        lowest := least(lowest, k.ids[k.first + 1]);
+
+        if octet_length(k.docs) > room or want is not null and 4 * got < k.n
+        then
+            select c.ids, c.docs, c.said into k.ids, k.docs, k.said
+              from block_cut(k.ids, k.docs, k.said, k.types, k.first, k.last,
+                             want, room) c;
+            k.first := 0;
+            k.last := cardinality(k.ids);
+            k.types := null;
+        end if;
+
+        if not placed then
+            k.said := log_told(guild, bot, k.ids, k.said);
+        end if;
+
+        return next row(k.first << 16 | k.last, 'e',
+                        case when want is not null then k.types end, k.docs,
+                        k.said)::log_piece;
+        room := room - octet_length(k.docs);
+        ends := k.ids[k.first + 1];
+        exit when n + coalesce(cardinality(ids)
+                               - width_bucket(k.first_id - 1, ids), 0)
+                  >= most;
+    end loop;
+
+    if room <= 0 and ids[1] < ends then
+        select array_agg(u.id order by u.id),
+               string_agg(u.doc, E'\n' order by u.id),
+               string_agg(u.said, E'\n' order by u.id)
+          into ids, hot.doc, hot.said
+          from unnest(ids, string_to_array(hot.doc, E'\n'),
+                      string_to_array(hot.said, E'\n')) u (id, doc, said)
+         where u.id >= ends;
+    end if;
+
+    if ids is not null then
+        hot.what := 'h';
+        hot.n := cardinality(ids);
+        if not placed then
+            hot.said := log_told(guild, bot, ids, hot.said);
+        end if;
+        return next hot;
+    end if;
+
+    if placed and open and lanes then
+        return query select * from places_told(
+            guild, greatest(id_time(lowest) - 1000, at - 4 * 86400000::bigint),
+            least(id_time(top) + 10000, at + 3600000), most + 100);
+    end if;
+end $$;
+
+
+-- Of those places of a block: the entries of these types, the newest ones that
+-- fit, and one at least.
+
+create or replace function block_cut(inout ids bigint[], inout docs text,
+    inout said text, types text, first int, last int, want text, room int)
+language plpgsql stable as $$
+begin
+    select array_agg(f.id order by f.id),
+           string_agg(f.doc, E'\n' order by f.id),
+           string_agg(f.said, E'\n' order by f.id)
+      into ids, docs, said
+      from (select u.*, sum(octet_length(u.doc)) over (
+                            order by u.id desc rows unbounded preceding)
+                        - octet_length(u.doc) as before
+              from unnest(block_cut.ids, string_to_array(block_cut.docs, E'\n'),
+                          string_to_array(block_cut.said, E'\n'),
+                          string_to_array(types, null))
+                       with ordinality u (id, doc, said, type, place)
+             where u.place > first and u.place <= last
+               and (want is null or strpos(want, u.type) > 0)) f
+     where f.before < room;
+end $$;
+
+
+-- What became of places at about that time (ms), and how far lanes are.
+
+create or replace function places_told(guild bigint, since bigint,
+    until bigint, most int)
+returns setof log_piece language plpgsql stable as $$
+begin
+    return query
+        select 0::bigint, 'r'::text, null::text, string_agg(
+                   concat_ws(' ', b.lane, b.seq_from, b.seq_to, b.status,
+                             coalesce(b.message_id::text, '-'),
+                             coalesce(b.reason, '-')), E'\n'), null::text
+          from (select * from lane_batch x
+                 where x.guild_id = guild
+                   and x.done_at >= to_timestamp(since / 1000.0::float8)
+                   and x.done_at < to_timestamp(until / 1000.0::float8)
+                 order by x.done_at desc limit most) b
+         union all
+        select 0, 'l', null, string_agg(
+                   concat_ws(' ', h.lane, h.head, h.upto, h.refused_to),
+                   E'\n'), null
+          from lane_head h
+         where h.guild_id = guild;
+end $$;

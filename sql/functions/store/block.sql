@@ -1,0 +1,464 @@
+-- Blocks: what arrived, in pieces of up to 64 entries of one day in the order
+-- of their ids. Nothing refers to a block: it may be made anew at any time.
+--
+-- Lock: the row of log_made, for whoever changes blocks or days; then that of
+-- log_head, for the end.
+
+
+-- a block that is to be there, but for its (server, bot): a migration may have
+-- added columns to the table, of which these functions know nothing
+
+call type_make('block_piece', $$
+    first_id  bigint,
+    last_id   bigint,
+    kinds0    bigint,
+    kinds1    bigint,
+    day       int,
+    settle    int,
+    n         smallint,
+    lost      boolean,
+    types     text,
+    ids       bigint[],
+    said      text,
+    docs      text
+$$);
+
+
+-- How many entries a block has, as a rule. One in the midst of its day takes
+-- half as many more before it is divided.
+
+create or replace function block_size()
+returns int language sql immutable as $$ select 64 $$;
+
+
+-- Takes the (server, bot) unless somebody has it.
+
+create or replace function blocks_take(guild bigint, bot smallint)
+returns boolean language plpgsql as $$
+begin
+    insert into log_made (guild_id, bot) values (guild, bot)
+    on conflict do nothing;
+    perform from log_made m
+      where m.guild_id = guild and m.bot = blocks_take.bot
+        for no key update skip locked;
+    return found;
+end $$;
+
+
+-- The same, and waits for it.
+
+create or replace function blocks_wait(guild bigint, bot smallint)
+returns void language plpgsql as $$
+begin
+    insert into log_made (guild_id, bot) values (guild, bot)
+    on conflict do nothing;
+    perform from log_made m
+      where m.guild_id = guild and m.bot = blocks_wait.bot
+        for no key update;
+end $$;
+
+
+-- Makes blocks of what arrived next, at most so many rows; how many, null:
+-- somebody else has it in hand. What is held, and all behind it, waits.
+
+create or replace function block_make(guild bigint, bot smallint,
+    most int default 4096)
+returns int language plpgsql as $$
+declare
+    h     log_head;
+    next  record;
+    made  record;
+    past  int := 0;
+    keeps boolean;
+begin
+    if not blocks_take(guild, bot) then
+        return null;
+    end if;
+
+    -- what its plan does not show, and will not show again
+
+    keeps := coalesce((select plan_keeps(s.plan, s.lapsed_at) from server s
+                        where s.guild_id = guild), true);
+
+    if not keeps then
+        past := blocks_expire(guild, bot, day_now() - 1, 300);
+    end if;
+
+    select * into h from log_head x
+     where x.guild_id = guild and x.bot = block_make.bot;
+    next := block_next(h, most);
+
+    if next.n > 0 then
+        made := block_pieces(h, next.upto);
+
+        delete from log_block k
+         where k.guild_id = guild and k.bot = block_make.bot
+           and k.first_id = any (made.gone);
+        perform block_put(guild, bot, made.pieces);
+        perform days_add(guild, bot, made.days, made.counts);
+        perform actors_add(guild, bot, made.actors, made.lasts);
+    end if;
+
+    -- who records has the head to himself: he may have called for blocks since
+
+    update log_head x
+       set blocked = coalesce(next.upto, x.blocked),
+           since = greatest(x.since, next.at - interval '1 hour'),
+           due_at = case when past > 0
+                         then clock_timestamp()
+                         when x.arrival = coalesce(next.upto, x.blocked)
+                         then case when not keeps and exists (
+                                       select from log_day d
+                                        where d.guild_id = guild
+                                          and d.bot = x.bot)
+                              then clock_timestamp() + interval '1 day' end
+                         when next.n = 0
+                         then clock_timestamp() + interval '3 seconds'
+                         when x.arrival - next.upto >= block_size()
+                         then clock_timestamp()
+                         else clock_timestamp() + interval '1 day' end
+     where x.guild_id = guild and x.bot = block_make.bot;
+
+    return next.n;
+end $$;
+
+
+-- Up to which arrival the next blocks go, in one statement: an entry that is
+-- held may come in between two. What comes before blocks of its day may touch
+-- one each, so that these are few. All documents are in memory at once: no more
+-- than 64 MiB of them, and one.
+
+create or replace function block_next(h log_head, most int, out upto bigint,
+    out n int, out at timestamptz)
+language plpgsql stable as $$
+declare
+    newest  constant bigint := (
+                select k.first_id from log_block k
+                 where k.guild_id = h.guild_id and k.bot = h.bot
+                 order by k.first_id desc limit 1);
+begin
+    select max(t.arrival), count(*), max(t.recorded_at) into upto, n, at
+      from (select a.arrival, a.recorded_at, count(*) filter (
+                       where a.id < newest and exists (
+                           select from log_block k
+                            where k.guild_id = h.guild_id and k.bot = h.bot
+                              and k.first_id > a.id
+                              and k.first_id < day_low(day_of(a.id) + 1)))
+                       over w as late,
+                   sum(coalesce(octet_length(a.doc), 0)) over w
+                       - coalesce(octet_length(a.doc), 0) as before
+              from log_arrival a
+             where a.guild_id = h.guild_id and a.bot = h.bot
+               and a.arrival > h.blocked
+               and a.recorded_at between h.since and h.last_at
+               and a.arrival < coalesce((
+                       select min(x.arrival) from log_arrival x
+                        where x.guild_id = h.guild_id and x.bot = h.bot
+                          and x.arrival > h.blocked
+                          and x.recorded_at between h.since and h.last_at
+                          and x.held_to is not null), 9223372036854775807)
+            window w as (order by a.arrival)
+             order by a.arrival limit most) t
+     where t.late <= 256 and t.before <= 67108864;
+end $$;
+
+
+-- The blocks that these arrivals make with the blocks where they belong: of
+-- those of its day each goes to the one with the greatest first_id that is not
+-- above its id, or to the first one. The last block of a day is filled up; any
+-- other takes what comes late, and is divided when it has too many. gone:
+-- blocks that begin elsewhere now. days and counts: what comes to each day.
+-- actors and lasts: who did something, and the last of it.
+
+create or replace function block_pieces(h log_head, upto bigint,
+    out pieces block_piece[], out gone bigint[], out days int[],
+    out counts text[], out actors bigint[], out lasts bigint[])
+language plpgsql stable as $$
+declare
+    size     constant int := block_size();
+    ids      bigint[];
+    types    smallint[];
+    whos     bigint[];
+    settles  int[];
+    losts    boolean[];
+    saids    text[];
+    docs     text[];
+begin
+    -- documents are most of it, and are copied once: what is sorted below is
+    -- their places
+
+    select array_agg(a.id), array_agg(a.type), array_agg(doc_executor(a.doc)),
+           array_agg(case when a.lane is not null
+                          then day_of(time_id(ms(a.recorded_at))) + 3 end),
+           array_agg(coalesce(a.dstatus < 2, false)),
+           array_agg(log_said(a.dstatus, a.dreason, a.dchannel_id, null,
+                              a.lane, a.seq)),
+           array_agg(a.doc)
+      into ids, types, whos, settles, losts, saids, docs
+      from log_arrival a
+     where a.guild_id = h.guild_id and a.bot = h.bot
+       and a.arrival > h.blocked and a.arrival <= upto
+       and a.recorded_at between h.since and h.last_at
+       and a.id is not null;
+
+    with came as materialized (
+        select u.id, chr(26 + u.type) as type, u.nr::int, day_of(u.id) as day
+          from unnest(ids, types) with ordinality u (id, type, nr)
+    ), whole_days as materialized (
+        select c.day, min(c.id) as low from came c group by c.day
+    ), there as materialized (   -- from the block of the day's oldest on
+        select d.day, k.first_id
+          from whole_days d
+          join log_block k
+            on k.guild_id = h.guild_id and k.bot = h.bot
+           and k.first_id < day_low(d.day + 1)
+           and k.first_id >= coalesce((
+                   select f.first_id from log_block f
+                    where f.guild_id = h.guild_id and f.bot = h.bot
+                      and f.first_id <= d.low and f.first_id >= day_low(d.day)
+                    order by f.first_id desc limit 1), day_low(d.day))
+    ), placed as materialized (
+        select o.*, coalesce(o.above, o.least) as target,
+               coalesce(o.above, o.least) is not distinct from o.most as last
+          from (select u.*, max(u.first_id) over x as above,
+                       min(u.first_id) over y as least,
+                       max(u.first_id) over y as most
+                  from (select c.*, null::bigint as first_id from came c
+                         union all
+                        select t.first_id, null, null, t.day, t.first_id
+                          from there t) u
+                window x as (partition by u.day order by u.id
+                             rows unbounded preceding),
+                       y as (partition by u.day)) o
+         where o.first_id is null
+    ), hit as materialized (
+        select distinct p.target, p.last from placed p
+         where p.target is not null
+    ), whole as (
+        select p.day, p.target, p.last, p.id, p.type, p.nr, null as settle,
+               null as lost, null as said, null as doc
+          from placed p
+         union all
+        select k.day, x.target, x.last, u.id, substr(k.types, u.o::int, 1),
+               null, k.settle, k.lost, u.said, u.doc
+          from hit x
+          join log_block k
+            on k.guild_id = h.guild_id and k.bot = h.bot
+           and k.first_id = x.target
+         cross join lateral unnest(k.ids, string_to_array(k.docs, E'\n'),
+                   string_to_array(k.said, E'\n'))
+                   with ordinality u (id, doc, said, o)
+    ), cut as (
+        select w.*, row_number() over x - 1 as place, count(*) over (
+                   partition by w.day, w.target) as m
+          from whole w
+        window x as (partition by w.day, w.target order by w.id)
+    ), part as (
+        select c.*, case when c.last then c.place / size
+                         when c.m <= size * 3 / 2 then 0
+                         else c.place * ceil(c.m / size::float8)::int / c.m
+                         end as part
+          from cut c
+         order by c.day, c.target, part, c.id
+    ), piece as (
+        select row(min(c.id), max(c.id),
+                   bit_or(kinds_low(c.type)), bit_or(kinds_high(c.type)),
+                   c.day, max(coalesce(c.settle, settles[c.nr])), count(*),
+                   bool_or(coalesce(c.lost, losts[c.nr])),
+                   string_agg(c.type, ''), array_agg(c.id),
+                   string_agg(coalesce(c.said, saids[c.nr]), E'\n'),
+                   string_agg(coalesce(c.doc, docs[c.nr]), E'\n')
+                   )::block_piece as k
+          from part c
+         group by c.day, c.target, c.part
+    ), came_of as (
+        select s.day, array_agg(s.n << 7 | s.type)::text as counts
+          from (select c.day, ascii(c.type) - 26 as type, count(*) as n
+                  from came c group by 1, 2) s
+         group by s.day
+    ), did as (
+        select u.who, max(u.id) as id from unnest(whos, ids) u (who, id)
+         where u.who is not null
+         group by 1
+    )
+    select (select array_agg(p.k) from piece p),
+           (select array_agg(x.target) from hit x
+             where x.target not in (select (p.k).first_id from piece p)),
+           (select array_agg(s.day order by s.day) from came_of s),
+           (select array_agg(s.counts order by s.day) from came_of s),
+           (select array_agg(d.who order by d.who) from did d),
+           (select array_agg(d.id order by d.who) from did d)
+      into pieces, gone, days, counts, actors, lasts;
+end $$;
+
+
+-- The bits of a type, by its character.
+
+create or replace function kinds_low(type text)
+returns bigint language sql immutable as $$
+    select case when ascii(type) < 88 then 1::bigint << (ascii(type) - 26)
+           else 0 end
+$$;
+
+
+create or replace function kinds_high(type text)
+returns bigint language sql immutable as $$
+    select case when ascii(type) >= 88 then 1::bigint << (ascii(type) - 88)
+           else 0 end
+$$;
+
+
+create or replace function block_put(guild bigint, bot smallint,
+    pieces block_piece[])
+returns void language plpgsql as $$
+begin
+    insert into log_block (guild_id, bot, first_id, last_id, kinds0, kinds1,
+                           day, settle, n, lost, types, ids, said, docs)
+    select guild, block_put.bot, p.first_id, p.last_id, p.kinds0, p.kinds1,
+           p.day, p.settle, p.n, p.lost, p.types, p.ids, p.said, p.docs
+      from unnest(pieces) p
+    on conflict on constraint log_block_pkey
+        do update set last_id = excluded.last_id, kinds0 = excluded.kinds0,
+                      kinds1 = excluded.kinds1, settle = excluded.settle,
+                      n = excluded.n, lost = excluded.lost,
+                      types = excluded.types, ids = excluded.ids,
+                      said = excluded.said, docs = excluded.docs;
+end $$;
+
+
+-- So many entries more on these days.
+
+create or replace function days_add(guild bigint, bot smallint, days int[],
+    counts text[])
+returns void language plpgsql as $$
+begin
+    insert into log_day as d (guild_id, bot, day, counts)
+    select guild, days_add.bot, u.day, u.counts
+      from unnest(days, counts) u (day, counts)
+    on conflict on constraint log_day_pkey
+        do update set counts = counts_sum(d.counts, excluded.counts);
+end $$;
+
+
+create or replace function counts_sum(a text, b text)
+returns text language plpgsql immutable as $$
+begin
+    return (
+        select array_agg(s.n << 7 | s.type)::text
+          from (select v & 127 as type, sum(v >> 7)::bigint as n
+                  from unnest(a::bigint[] || b::bigint[]) v
+                 group by 1) s);
+end $$;
+
+
+-- Who did it, as the document says in front; null: nobody. A regular expression
+-- would cost as much as all else of making a block.
+
+create or replace function doc_executor(doc text)
+returns bigint language sql immutable as $$
+    select nullif(split_part(split_part(left(doc, 130), ',"executor":{"id":"',
+                                        2), '"', 1), '')::bigint
+$$;
+
+
+create or replace function actors_add(guild bigint, bot smallint,
+    actors bigint[], lasts bigint[])
+returns void language plpgsql as $$
+begin
+    insert into log_actor (guild_id, bot, executor_id, last_id)
+    select guild, actors_add.bot, u.who, u.id
+      from unnest(actors, lasts) u (who, id)
+    on conflict on constraint log_actor_pkey
+        do update set last_id = excluded.last_id
+            where log_actor.last_id < excluded.last_id;
+end $$;
+
+
+-- The keeper's task: blocks for servers of which 64 rows wait, or one since
+-- yesterday, those first that have been due for the longest time. Of these in
+-- the order of their locks, as each keeps its log_head to the end of the turn.
+-- Undone: rows of these servers.
+
+create or replace function keeper_blocks(budget int, out more boolean,
+    out lag bigint)
+language plpgsql as $$
+declare
+    rest  int := greatest(budget / 10, 1);
+    due   record;
+    n     int;
+    did   boolean := false;
+begin
+    for due in
+        select d.guild_id, d.bot
+          from (select h.guild_id, h.bot from log_head h
+                 where h.due_at <= clock_timestamp()
+                   and not keeper_parks('blocks', h.guild_id, h.bot)
+                 order by h.due_at limit 50) d
+         order by d.guild_id, d.bot
+    loop
+        exit when rest <= 0;
+        n := keeper_each('blocks', due.guild_id, due.bot,
+                         'select block_make($1, $2, $3)', least(rest, 4096));
+        rest := rest - greatest(n, 32);
+        did := did or n > 0;
+    end loop;
+
+    -- what others have in hand is not looked at again and again
+
+    more := did and exists (
+                    select from log_head h
+                     where h.due_at <= clock_timestamp()
+                       and not keeper_parks('blocks', h.guild_id, h.bot));
+    lag := coalesce((select sum(h.arrival - h.blocked) from log_head h
+                      where h.due_at <= clock_timestamp()), 0);
+end $$;
+
+
+-- Deletes whole days of a (server, bot), the oldest first, until it is so many
+-- blocks; how many. What came late and is of such a day goes from log_arrival,
+-- too, with its place in a lane.
+
+create or replace function blocks_expire(guild bigint, bot smallint,
+    before int, most int)
+returns int language plpgsql as $$
+declare
+    past  int;
+    gone  int := 0;
+    n     int;
+begin
+    if not blocks_take(guild, bot) then
+        return 0;
+    end if;
+
+    for past in
+        delete from log_day d
+         where d.guild_id = guild and d.bot = blocks_expire.bot
+           and d.day = any (array(
+                   select x.day from log_day x
+                    where x.guild_id = guild and x.bot = blocks_expire.bot
+                      and x.day < before
+                    order by x.day limit greatest(1, most / 100)))
+        returning d.day
+    loop
+        delete from log_block k
+         where k.guild_id = guild and k.bot = blocks_expire.bot
+           and k.first_id >= day_low(past) and k.first_id < day_low(past + 1);
+        get diagnostics n = row_count;
+        gone := gone + n;
+    end loop;
+
+    update log_arrival a
+       set id = null, doc = null, lane = null, seq = null
+      from log_head h
+     where h.guild_id = guild and h.bot = blocks_expire.bot
+       and a.guild_id = guild and a.bot = blocks_expire.bot
+       and a.arrival <= h.blocked and a.id < day_low(before);
+    delete from log_actor a
+     where a.guild_id = guild and a.bot = blocks_expire.bot
+       and a.last_id < day_low(before);
+    delete from replay r
+     where r.guild_id = guild and r.bot = blocks_expire.bot
+       and r.id < day_low(before);
+
+    return gone;
+end $$;

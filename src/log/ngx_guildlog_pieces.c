@@ -1,0 +1,619 @@
+
+/*
+ * Counting in pieces of a page, and putting their entries in order.
+ */
+
+#include "log/ngx_guildlog_pieces.h"
+#include "log/ngx_guildlog_language.h"
+
+
+/* a type is a character: the lowest one is of type 0 */
+
+#define PIECES_TYPE  26
+
+/* a number of a day's counts: entries, and behind them the bits of the type */
+
+#define PIECES_TYPE_BITS  7
+
+/* flags of counts */
+
+#define PIECES_WINDOW  1
+#define PIECES_BELOW   2
+
+
+/* entries of one piece: those of the lines from low to high - 1 */
+
+typedef struct {
+    ngx_str_t                      types;      /* no data: all are wanted */
+    ngx_str_t                      doc;
+    ngx_str_t                      said;
+    ngx_uint_t                     low;
+    ngx_uint_t                     high;
+    ngx_str_t                     *lines;      /* of doc, then of said; NULL:
+                                                  not looked for yet */
+} pieces_part_t;
+
+
+struct ngx_guildlog_pieces_s {
+    ngx_pool_t                    *pool;
+    const u_char                  *want;       /* by type: 1, wanted; NULL:
+                                                  all are */
+    const u_char                  *asked;
+    int64_t                        window[NGX_GUILDLOG_TYPES];
+    int64_t                        below[NGX_GUILDLOG_TYPES];
+    ngx_str_t                      decided;
+    ngx_str_t                      lanes;
+    pieces_part_t                  hot;
+    ngx_array_t                    blocks;     /* of parts */
+    ngx_uint_t                     block;      /* the next one */
+};
+
+
+static ngx_int_t pieces_types(ngx_guildlog_pieces_t *pieces,
+    const ngx_str_t *types, const u_char **set);
+static ngx_int_t pieces_count(ngx_guildlog_pieces_t *pieces, int64_t flags,
+    const ngx_str_t *types);
+static ngx_int_t pieces_count_days(ngx_guildlog_pieces_t *pieces,
+    int64_t flags, const ngx_str_t *days);
+static void pieces_add_count(ngx_guildlog_pieces_t *pieces, int64_t flags,
+    ngx_uint_t type, int64_t n);
+static ngx_int_t pieces_part(ngx_guildlog_pieces_t *pieces,
+    pieces_part_t *part, const ngx_str_t *columns);
+static ngx_int_t pieces_places_decided(const ngx_str_t *text,
+    ngx_guildlog_places_t *places);
+static ngx_int_t pieces_places_lanes(const ngx_str_t *text,
+    ngx_guildlog_places_t *places);
+static u_char *pieces_words(u_char *p, u_char *last, ngx_str_t *words,
+    ngx_uint_t n);
+static ngx_uint_t pieces_lines(const ngx_str_t *text);
+static ngx_int_t pieces_last(ngx_guildlog_pieces_t *pieces,
+    pieces_part_t *part, ngx_guildlog_pieces_entry_t *entry);
+static ngx_int_t pieces_split(ngx_guildlog_pieces_t *pieces,
+    pieces_part_t *part);
+static ngx_int_t pieces_split_text(const ngx_str_t *text, ngx_str_t *lines,
+    ngx_uint_t n);
+
+
+ngx_guildlog_pieces_t *
+ngx_guildlog_pieces_create(ngx_pool_t *pool)
+{
+    ngx_guildlog_pieces_t  *pieces;
+
+    pieces = ngx_pcalloc(pool, sizeof(ngx_guildlog_pieces_t));
+
+    if (pieces == NULL
+        || ngx_array_init(&pieces->blocks, pool, 8, sizeof(pieces_part_t))
+           != NGX_OK)
+    {
+        return NULL;
+    }
+
+    pieces->pool = pool;
+
+    return pieces;
+}
+
+
+ngx_int_t
+ngx_guildlog_pieces_add(ngx_guildlog_pieces_t *pieces, int64_t n,
+    const ngx_str_t *columns)
+{
+    pieces_part_t    *part;
+    const ngx_str_t  *what, *types, *doc;
+
+    what = &columns[NGX_GUILDLOG_PIECE_WHAT];
+    types = &columns[NGX_GUILDLOG_PIECE_TYPES];
+    doc = &columns[NGX_GUILDLOG_PIECE_DOC];
+
+    if (what->len != 1) {
+        return NGX_DECLINED;
+    }
+
+    switch (*what->data) {
+
+    case 'w':
+        return pieces_types(pieces, types, &pieces->want);
+
+    case 'k':
+        return pieces_types(pieces, types, &pieces->asked);
+
+    case 'c':
+        return pieces_count(pieces, n, types);
+
+    case 'd':
+        return pieces_count_days(pieces, n, doc);
+
+    case 'h':
+        if (pieces->hot.doc.data || n <= 0) {
+            return NGX_DECLINED;
+        }
+
+        pieces->hot.high = n;
+
+        return pieces_part(pieces, &pieces->hot, columns);
+
+    case 'e':
+        part = ngx_array_push(&pieces->blocks);
+        if (part == NULL) {
+            return NGX_ERROR;
+        }
+
+        ngx_memzero(part, sizeof(pieces_part_t));
+        part->low = n >> 16;
+        part->high = n & 65535;
+
+        return pieces_part(pieces, part, columns);
+
+    case 'r':
+        pieces->decided = *doc;
+        return NGX_OK;
+
+    case 'l':
+        pieces->lanes = *doc;
+        return NGX_OK;
+    }
+
+    return NGX_DECLINED;
+}
+
+
+static ngx_int_t
+pieces_types(ngx_guildlog_pieces_t *pieces, const ngx_str_t *types,
+    const u_char **set)
+{
+    u_char  *types_set;
+    size_t   i;
+
+    types_set = ngx_pcalloc(pieces->pool, NGX_GUILDLOG_TYPES);
+    if (types_set == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < types->len; i++) {
+        if (types->data[i] < PIECES_TYPE
+            || types->data[i] >= PIECES_TYPE + NGX_GUILDLOG_TYPES)
+        {
+            return NGX_DECLINED;
+        }
+
+        types_set[types->data[i] - PIECES_TYPE] = 1;
+    }
+
+    *set = types_set;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+pieces_count(ngx_guildlog_pieces_t *pieces, int64_t flags,
+    const ngx_str_t *types)
+{
+    size_t    i;
+    uint32_t  n[256];
+
+    ngx_memzero(n, sizeof(n));
+
+    for (i = 0; i < types->len; i++) {
+        n[types->data[i]]++;
+    }
+
+    for (i = 0; i < sizeof(n) / sizeof(n[0]); i++) {
+        if (n[i] == 0) {
+            continue;
+        }
+
+        if (i < PIECES_TYPE || i >= PIECES_TYPE + NGX_GUILDLOG_TYPES) {
+            return NGX_DECLINED;
+        }
+
+        pieces_add_count(pieces, flags, i - PIECES_TYPE, n[i]);
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+pieces_count_days(ngx_guildlog_pieces_t *pieces, int64_t flags,
+    const ngx_str_t *days)
+{
+    u_char    *p, *last;
+    uint64_t   n;
+
+    p = days->data;
+    last = p + days->len;
+
+    while (p < last) {
+
+        if (*p < '0' || *p > '9') {
+            p++;
+            continue;
+        }
+
+        for (n = 0; p < last && *p >= '0' && *p <= '9'; p++) {
+            n = n * 10 + (*p - '0');
+        }
+
+        if ((n & ((1 << PIECES_TYPE_BITS) - 1)) >= NGX_GUILDLOG_TYPES
+            || n > INT64_MAX)
+        {
+            return NGX_DECLINED;
+        }
+
+        pieces_add_count(pieces, flags, n & ((1 << PIECES_TYPE_BITS) - 1),
+                         n >> PIECES_TYPE_BITS);
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+pieces_add_count(ngx_guildlog_pieces_t *pieces, int64_t flags, ngx_uint_t type,
+    int64_t n)
+{
+    if (flags & PIECES_WINDOW) {
+        pieces->window[type] += n;
+    }
+
+    if (flags & PIECES_BELOW) {
+        pieces->below[type] += n;
+    }
+}
+
+
+static ngx_int_t
+pieces_part(ngx_guildlog_pieces_t *pieces, pieces_part_t *part,
+    const ngx_str_t *columns)
+{
+    part->types = columns[NGX_GUILDLOG_PIECE_TYPES];
+    part->doc = columns[NGX_GUILDLOG_PIECE_DOC];
+    part->said = columns[NGX_GUILDLOG_PIECE_SAID];
+
+    if (part->low > part->high || part->doc.data == NULL
+        || part->high > part->doc.len
+        || (part->types.data && part->types.len < part->high))
+    {
+        return NGX_DECLINED;
+    }
+
+    return NGX_OK;
+}
+
+
+int64_t
+ngx_guildlog_pieces_total(const ngx_guildlog_pieces_t *pieces)
+{
+    int64_t     total;
+    ngx_uint_t  i;
+
+    total = 0;
+
+    for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
+        if (pieces->want == NULL || pieces->want[i]) {
+            total += pieces->below[i];
+        }
+    }
+
+    return total;
+}
+
+
+void
+ngx_guildlog_pieces_categories(const ngx_guildlog_pieces_t *pieces,
+    int64_t *counts)
+{
+    ngx_uint_t  i;
+
+    ngx_memzero(counts, NGX_GUILDLOG_CATEGORIES * sizeof(int64_t));
+
+    for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
+        if (pieces->asked == NULL || pieces->asked[i]) {
+            counts[ngx_guildlog_type_category[i]] += pieces->window[i];
+        }
+    }
+}
+
+
+ngx_int_t
+ngx_guildlog_pieces_places(const ngx_guildlog_pieces_t *pieces,
+    ngx_guildlog_places_t *places)
+{
+    ngx_int_t   rc;
+    ngx_uint_t  n;
+
+    ngx_memzero(places, sizeof(ngx_guildlog_places_t));
+
+    n = pieces_lines(&pieces->decided)
+        + pieces_lines(&pieces->lanes) * NGX_GUILDLOG_PLACES_OF_LANE;
+
+    if (n == 0) {
+        return NGX_OK;
+    }
+
+    places->elts = ngx_palloc(pieces->pool,
+                              n * sizeof(ngx_guildlog_places_range_t));
+    if (places->elts == NULL) {
+        return NGX_ERROR;
+    }
+
+    rc = pieces_places_decided(&pieces->decided, places);
+
+    if (rc == NGX_OK) {
+        rc = pieces_places_lanes(&pieces->lanes, places);
+    }
+
+    ngx_guildlog_places_sort(places);
+
+    return rc;
+}
+
+
+static ngx_int_t
+pieces_places_decided(const ngx_str_t *text, ngx_guildlog_places_t *places)
+{
+    u_char                       *p, *last;
+    ngx_str_t                     words[6];
+    ngx_guildlog_places_range_t   range;
+
+    p = text->data;
+    last = p + text->len;
+
+    while (p < last) {
+        p = pieces_words(p, last, words, 6);
+        if (p == NULL) {
+            return NGX_DECLINED;
+        }
+
+        range.lane = ngx_atoi(words[0].data, words[0].len);
+        range.first = ngx_atoi(words[1].data, words[1].len);
+        range.last = ngx_atoi(words[2].data, words[2].len);
+        range.status = ngx_atoi(words[3].data, words[3].len);
+        range.message = words[4];
+        range.reason = words[5];
+
+        if (*range.message.data == '-') {
+            ngx_str_null(&range.message);
+        }
+
+        if (*range.reason.data == '-') {
+            ngx_str_null(&range.reason);
+        }
+
+        ngx_guildlog_places_add(places, &range);
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+pieces_places_lanes(const ngx_str_t *text, ngx_guildlog_places_t *places)
+{
+    u_char     *p, *last;
+    ngx_str_t   words[4];
+
+    p = text->data;
+    last = p + text->len;
+
+    while (p < last) {
+        p = pieces_words(p, last, words, 4);
+        if (p == NULL) {
+            return NGX_DECLINED;
+        }
+
+        ngx_guildlog_places_add_lane(places,
+                                     ngx_atoi(words[0].data, words[0].len),
+                                     ngx_atoi(words[1].data, words[1].len),
+                                     ngx_atoi(words[2].data, words[2].len),
+                                     ngx_atoi(words[3].data, words[3].len));
+    }
+
+    return NGX_OK;
+}
+
+
+/* the words of a line; where the next one begins, NULL: they are not so many */
+
+static u_char *
+pieces_words(u_char *p, u_char *last, ngx_str_t *words, ngx_uint_t n)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < n; i++) {
+        words[i].data = p;
+
+        while (p < last && *p != ' ' && *p != '\n') {
+            p++;
+        }
+
+        words[i].len = p - words[i].data;
+
+        if (words[i].len == 0
+            || (i < n - 1 && (p == last || *p != ' '))
+            || (i == n - 1 && p < last && *p != '\n'))
+        {
+            return NULL;
+        }
+
+        p += (p < last);
+    }
+
+    return p;
+}
+
+
+static ngx_uint_t
+pieces_lines(const ngx_str_t *text)
+{
+    size_t      i;
+    ngx_uint_t  n;
+
+    n = (text->len > 0);
+
+    for (i = 0; i < text->len; i++) {
+        n += (text->data[i] == '\n');
+    }
+
+    return n;
+}
+
+
+ngx_int_t
+ngx_guildlog_pieces_next(ngx_guildlog_pieces_t *pieces,
+    ngx_guildlog_pieces_entry_t *entry)
+{
+    ngx_int_t                     rc;
+    pieces_part_t                *part, *blocks;
+    ngx_guildlog_pieces_entry_t   other;
+
+    blocks = pieces->blocks.elts;
+    part = NULL;
+
+    /* the newest one that is in a block */
+
+    while (pieces->block < pieces->blocks.nelts) {
+        part = &blocks[pieces->block];
+        rc = pieces_last(pieces, part, entry);
+
+        if (rc == NGX_OK) {
+            break;
+        }
+
+        if (rc != NGX_DONE) {
+            return rc;
+        }
+
+        pieces->block++;
+        part = NULL;
+    }
+
+    rc = pieces_last(pieces, &pieces->hot, &other);
+
+    if (rc == NGX_OK && (part == NULL || other.id > entry->id)) {
+        part = &pieces->hot;
+        *entry = other;
+
+    } else if (rc != NGX_OK && rc != NGX_DONE) {
+        return rc;
+    }
+
+    if (part == NULL) {
+        return NGX_DONE;
+    }
+
+    part->high--;
+
+    return NGX_OK;
+}
+
+
+/* the last one of a part that is left and wanted */
+
+static ngx_int_t
+pieces_last(ngx_guildlog_pieces_t *pieces, pieces_part_t *part,
+    ngx_guildlog_pieces_entry_t *entry)
+{
+    u_char      *p, *last;
+    ngx_int_t    rc;
+    ngx_uint_t   n;
+
+    static const ngx_str_t  begins = ngx_string("{\"id\":\"");
+
+    if (part->types.data && pieces->want) {
+        while (part->high > part->low) {
+            n = part->types.data[part->high - 1] - PIECES_TYPE;
+
+            if (n >= NGX_GUILDLOG_TYPES) {
+                return NGX_DECLINED;
+            }
+
+            if (pieces->want[n]) {
+                break;
+            }
+
+            part->high--;
+        }
+    }
+
+    if (part->high <= part->low) {
+        return NGX_DONE;
+    }
+
+    if (part->lines == NULL) {
+        rc = pieces_split(pieces, part);
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    n = part->high - 1;
+    entry->doc = part->lines[2 * n];
+    entry->said = part->lines[2 * n + 1];
+
+    p = entry->doc.data;
+    last = p + entry->doc.len;
+
+    if (entry->doc.len <= begins.len
+        || ngx_memcmp(p, begins.data, begins.len) != 0)
+    {
+        return NGX_DECLINED;
+    }
+
+    entry->id = 0;
+
+    for (p += begins.len; p < last && *p >= '0' && *p <= '9'; p++) {
+        entry->id = entry->id * 10 + (*p - '0');
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+pieces_split(ngx_guildlog_pieces_t *pieces, pieces_part_t *part)
+{
+    part->lines = ngx_palloc(pieces->pool,
+                             2 * part->high * sizeof(ngx_str_t));
+    if (part->lines == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (pieces_split_text(&part->doc, part->lines, part->high) != NGX_OK
+        || pieces_split_text(&part->said, part->lines + 1, part->high)
+           != NGX_OK)
+    {
+        return NGX_DECLINED;
+    }
+
+    return NGX_OK;
+}
+
+
+/* the first n lines, each behind the place of another one */
+
+static ngx_int_t
+pieces_split_text(const ngx_str_t *text, ngx_str_t *lines, ngx_uint_t n)
+{
+    u_char      *p, *last, *end;
+    ngx_uint_t   i;
+
+    p = text->data;
+    last = p + text->len;
+
+    for (i = 0; i < n; i++) {
+        if (p == NULL) {
+            return NGX_DECLINED;
+        }
+
+        end = memchr(p, '\n', last - p);
+
+        lines[2 * i].data = p;
+        lines[2 * i].len = (end ? end : last) - p;
+
+        p = end ? end + 1 : NULL;
+    }
+
+    return NGX_OK;
+}

@@ -1,0 +1,5 @@
+# As t/read/logs-export.t, but some entries are in blocks and some are not.
+
+$ENV{GUILDLOG_STORED} = 'mixed';
+do './t/read/logs-export.t';
+die $@ if $@;
