@@ -1,15 +1,17 @@
 #!/usr/bin/perl
 # Any machine may make the index of searches, and may be killed or frozen at any
 # moment of it, as may its connections.  Meanwhile entries are recorded, some of
-# them late, and some are taken back; a person is forgotten; the index is begun
-# anew.  Every search through either machine finds what was recorded, and in the
-# end each entry is in the index once.
+# them late, blocks are made of them, and some are taken back; people are
+# forgotten; what arrived is past keeping; the index is begun anew.  Every search
+# through either machine finds what was recorded, and in the end each entry is
+# in the index once.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_KILLS makes it longer.
 
 use lib 't/lib';
 use Guildlog;
 use Guildlog::Cluster;
+use Guildlog::Days;
 use Time::HiRes qw(sleep time);
 
 my $seed  = $ENV{GUILDLOG_SEED}  || time ^ $$;
@@ -26,8 +28,13 @@ my $second  = Guildlog->new(%option, name => 'second',
 my @words   = qw(apple pear plum fig date lime);
 my $guild   = $first->server;
 my $token   = $first->token($guild);
-my %has;    # id => [the words of an entry's content, its name]
-my ($event, %did) = (0);
+my @people  = map { 210_000_000_000_000_000 + $_ } 1 .. 9;
+my %has;    # id => [the words of an entry's content, its name, who did it]
+my ($event, $taken, %did) = (0, 0);
+
+past($first, 7);
+$first->patch("/servers/$guild/config/logging/settings/7", token => $token,
+    json => { active_ignore => JSON::PP::true });
 
 # no message about a lost connection
 $SIG{__WARN__} = sub { warn $_[0] if $_[0] !~ /terminating connection/ };
@@ -55,7 +62,8 @@ sub record {
         timestamp => int((time - 3 - (rand() < 0.3 ? 4 * 86_400 * rand : 0))
                      * 1000),
         content   => join(' ', map { pick(@words) } 1 .. 2),
-        executor  => { id => '77', name => 'Ann ' . pick(@words) },
+        executor  => { id => pick(@people) . '',
+                       name => 'Ann ' . pick(@words) },
         %entry,
     } } 1 .. $n;
 
@@ -69,8 +77,19 @@ sub record {
     for my $i (0 .. $#entries) {
         $has{ $answer->json->{ids}[$i] } = [
             { map { $_ => 1 } split / /, $entries[$i]{content} },
-            $entries[$i]{executor}{name}];
+            @{ $entries[$i]{executor} }{qw(name id)}];
     }
+    return @{ $answer->json->{ids} };
+}
+
+
+# asks until it is answered: a worker may just have been killed
+sub again {
+    my ($code) = @_;
+    return wait_for {
+        my $answer = eval { $code->(pick($first, $second)) };
+        $answer && $answer->status < 300;
+    } 30, 'an answer';
 }
 
 
@@ -132,14 +151,30 @@ my %harm = (
         sql('select search_begin(?, 0::smallint)', $guild);
     },
     'entries are taken back' => sub {
-        my @ids = (sort { $a <=> $b } keys %has)[map { rand keys %has } 1 .. 9];
-        my %once = map { $_ => 1 } @ids;
+        my $who = '' . (100_000_000_000_000_000 + ++$event);
+        my @ids = record(9, type => 7, executor => { id => $who,
+            name => 'Ann ' . pick(@words) });
         busy();
-        sql('with gone as (delete from log_entry where guild_id = ?
-                and id = any (?) returning id, arrival)
-            select search_removed(?, 0::smallint, array_agg(id),
-                array_agg(arrival)) from gone', $guild, [keys %once], $guild);
-        delete @has{ keys %once };
+        again(sub { $_[0]->post("/servers/$guild/active/ignore/executors",
+            token => $token, json => { id => $who, count => 5, time => 1 }) });
+        my %left = map { $_->[0] => 1 } sql('select id from entries
+            where guild_id = ? and id = any (?)', $guild, \@ids);
+        delete @has{ grep { !$left{$_} } @ids };
+        $taken += @ids - keys %left;
+    },
+    'a person is forgotten' => sub {
+        my $who = pick(@people);
+        busy();
+        again(sub { $_[0]->operator('DELETE',
+            "/servers/$guild/members/$who/logs") });
+        wait_for { !sql('select count(*) from forgotten_person') } 60,
+            'the person is forgotten';
+        @$_[0, 1] = ({}, '') for grep { $_->[2] eq $who } values %has;
+    },
+    'what arrived is past keeping' => sub {
+        busy();
+        a_day($first) for 1 .. 5;
+        sql(q(update keeper set due_at = now() where task = 'expiry'));
     },
 );
 
@@ -158,6 +193,7 @@ for my $n (1 .. $kills) {
 is_deeply \@wrong, [], "$kills harms, and every answer was right"
     or diag "seed $seed";
 cmp_ok $did{$_}, '>', 1, $_ for sort keys %harm;
+cmp_ok $taken, '>', 0, "$taken entries were taken back";
 
 sql('update search_head set taken_to = null');
 ok wait_for {
@@ -167,10 +203,15 @@ ok wait_for {
         and (format = 0 or back_id > 0 or h.arrival > s.arrival)', $guild);
 } 60, 'the work comes to an end';
 is wrong(), undef, 'the answers are right';
-# entries were deleted here without a word to the checkpoints
-is join("\n", grep { !/^log_checkpoint / }
-    map { "@$_" } sql('select * from guildlog.check(?)', $guild)), '',
+is join("\n", map { "@$_" } sql('select * from guildlog.check(?)', $guild)), '',
     'each entry is in the index once';
 is sql(q(select count(*) from keeper_parked)), 0, 'no server was left out';
+
+sql(q(update keeper set due_at = now() where task = 'expiry'));
+ok wait_for { !sql('select count(*) from partitions_expired()') } 60,
+    'what is past keeping goes';
+is wrong(), undef, '... and nothing with it';
+is sql('select count(*) from log_arrival where arrival = 1'), 0,
+    '... but the row of what arrived first';
 
 done_testing;
