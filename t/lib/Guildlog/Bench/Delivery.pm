@@ -133,7 +133,7 @@ sub backlog {
 
     $nginx->sql(<<'SQL', $n, $n);
 with template as (
-    select * from log_entry where lane is not null order by id desc limit 1
+    select * from log_arrival where lane is not null order by id desc limit 1
 ), copy as materialized (
     select l.guild_id, l.lane, l.channel_id, t.tail + n as seq,
            next_id(ms(clock_timestamp())) as id
@@ -141,18 +141,20 @@ with template as (
       join lane_tail t on t.guild_id = l.guild_id and t.lane = l.lane
      cross join generate_series(1, ?::bigint) n
 ), made as (
-    insert into log_entry (guild_id, id, arrival, lane, seq, dchannel_id, bot,
-                           type, doc)
-    select c.guild_id, c.id, c.id, c.lane, c.seq, c.channel_id, 0, t.type,
-           replace(t.doc, t.id::text, c.id::text)
+    insert into log_arrival (guild_id, id, arrival, recorded_at, lane, seq,
+                             dchannel_id, bot, type, event_id, doc)
+    select c.guild_id, c.id, c.id, now(), c.lane, c.seq, c.channel_id, 0,
+           t.type, c.id, replace(t.doc, t.id::text, c.id::text)
       from copy c cross join template t
+), come as (
+    update log_head set last_at = now()
 ), told as (
     update lane_tail set tail = tail + ?::bigint
 )
 insert into lane_ready
 select guild_id, lane, shard, clock_timestamp() from lane
 SQL
-    admin($nginx, 'vacuum analyze guildlog.log_entry');
+    admin($nginx, 'vacuum analyze guildlog.log_arrival');
 }
 
 
@@ -357,10 +359,10 @@ sub singles {
         . "wrk.headers['Content-Type'] = 'application/json'\n"
         . "wrk.body = string.rep('w', 4200)\n");
 
-    $nginx->sql("update log_entry set doc = regexp_replace(doc, "
+    $nginx->sql("update log_arrival set doc = regexp_replace(doc, "
         . "'\"content\":\"[^\"]*\"', '\"content\":\"' || repeat('w', 3900) "
         . "|| '\"') where lane is not null and seq <= 60");
-    $nginx->sql('delete from log_entry where lane is not null and seq > 60');
+    $nginx->sql('delete from log_arrival where lane is not null and seq > 60');
     $nginx->sql('update lane_tail set tail = least(tail, 60)');
 
     figures {

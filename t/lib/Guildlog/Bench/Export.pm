@@ -86,13 +86,13 @@ sub bare {
     my ($nginx, $guild) = @_;
 
     my $file = $nginx->prefix . '/temp/copy';
-    my $n = $nginx->sql("select count(*) from log_entry where guild_id = ?",
+    my $n = $nginx->sql("select count(*) from entries where guild_id = ?",
         $guild);
     local $ENV{PGPASSWORD} = 'owner';
     my $start = time;
     command('psql', '-X', '-q', '-h', $nginx->cluster->socket_dir, '-p',
         $nginx->cluster->port, '-U', 'guildlog_owner', '-d', $nginx->dbname,
-        '-o', $file, '-c', "copy (select doc from guildlog.log_entry where "
+        '-o', $file, '-c', "copy (select doc from guildlog.entries where "
         . "guild_id = $guild order by id desc) to stdout") == 0
         or die "psql failed\n";
     my $took = time - $start;

@@ -1,9 +1,9 @@
 package Guildlog::Bench::Growth;
 
 # a month of 2,000 servers (zipf; the largest has 12 %) at each of
-# --sizes entries, as the keeper leaves it in the morning: pages of
-# 100 with exact counts, of entries drawn at random and of the
-# largest server, in PostgreSQL, of one size beside another and
+# --sizes entries, each day as the keeper leaves it in the morning:
+# pages of 100 with exact counts, of entries drawn at random and of
+# the largest server, in PostgreSQL, of one size beside another and
 # beside the bare select; the same cold, after a restart; what is
 # stored, what the keeper's steps take and cost readers
 
@@ -16,28 +16,21 @@ use Time::HiRes qw(sleep time);
 
 use Guildlog::Bench;
 use Guildlog::Command;
-use Guildlog::Days;
 use Guildlog::Zipf;
 
 use constant {
     FIRST => 500_000_000_000_000_000,
-    CHUNK => 100_000,
+    DAYS  => 30,
 };
 
 my ($servers, $pages) = (2000, 400);
 
 my %statement = (
-    whole => q(select id, more, status, reason, channel_id, message_id, doc,
-        dstatus, lane, seq from guildlog.logs_plain('t' || $1::text,
-        $1::bigint, 0::smallint, 1::smallint, null, null, 100, null, true, null,
-        true)),
-    bare => q(select id, doc from guildlog.log_entry
+    whole => q(select n, what, types, doc, said from guildlog.logs_pieces(
+        't' || $1::text, $1::bigint, 0::smallint, 1::smallint, null, null,
+        null, null, 100, null, null, true)),
+    bare => q(select id, doc from guildlog.plain
         where guild_id = $1::bigint and bot = 0 order by id desc limit 100),
-);
-
-my %task = (
-    checkpoints => 'counting it by type',
-    rewrite     => 'a bare copy in that order',
 );
 
 
@@ -86,21 +79,39 @@ sub make {
 
     my ($nginx, $size) = @$store{qw(nginx size)};
 
-    month($nginx);
     servers($nginx);
-    fill($nginx, $size);
+    sample($nginx);
+    partitions($nginx);
+
+    my $start = int(time * 1000) - DAYS * 86_400_000;
+    my %cost  = map { $_ => { turns => [] } } qw(blocks settle expiry);
+    my $least = 0;
+
+    for my $day (1 .. DAYS) {
+        my ($from, $to) = map { int($size * $_ / DAYS) } $day - 1, $day;
+        fill($nginx, $from, $to, $start, DAYS * 86_400_000 / $size);
+        $least += least($nginx) if $day == DAYS;
+
+        # those of which less than a block came since the day before, too
+        $nginx->sql('update log_head set due_at = now()
+            where arrival > blocked');
+        keep($store, 'blocks', $cost{blocks});
+    }
     vacuum($nginx);
-    my $days = stored($nginx);
-    nights($nginx);
-    keep($store, $_) for qw(checkpoints rewrite);
+    keep($store, $_, $cost{$_}) for qw(settle expiry);
     vacuum($nginx);
 
-    my $doc = $nginx->sql('select avg(length(doc)) from (select doc from
-        log_entry limit 20000) e');
-    once { [$days / $size, $doc] } "bytes an entry of $store->{text} as "
-        . 'recorded, with its indexes; its document alone';
-    once { [stored($nginx) / $size, $doc] } "bytes an entry of $store->{text} "
-        . 'as rewritten; its document alone';
+    costs($store, 'blocks', 'copying such rows', $least, $cost{blocks});
+    costs($store, 'settle', 'making the blocks',
+        $cost{blocks}{cpu} / $size, $cost{settle});
+    costs($store, 'expiry', 'making the blocks',
+        $cost{blocks}{cpu} / $size, $cost{expiry});
+
+    my $doc = $nginx->sql('select avg(octet_length(doc)) from (select doc from
+        plain limit 20000) e');
+    once { [stored($nginx) / $size, $doc] } "bytes an entry of $store->{text}, "
+        . 'all that is kept for a month, with three days of what arrived; its '
+        . 'document alone';
     indexed($store);
     once { [stored($nginx) / $size, $doc] } "bytes an entry of $store->{text} "
         . 'with the index of searches of all servers; its document alone';
@@ -153,173 +164,176 @@ sub servers {
 }
 
 
-# As they would have come: in the order of time, the servers mixed, delivered
-# ten a message. Recording itself is another benchmark's; here rows are copied
-# from 2,000 that were recorded.
-sub fill {
-    my ($nginx, $size) = @_;
+# Recording itself is another benchmark's; here rows are copied from 2,000 that
+# were recorded.
+sub sample {
+    my ($nginx) = @_;
 
     my $guild = FIRST - 1;
     $nginx->sql('insert into server (guild_id) values (?)', $guild);
     $nginx->sql('select record(?::bigint, 0::smallint, (?::text)::jsonb)',
         $guild, '[' . Guildlog::Zipf::entries(2000, 'e') . ']');
     $nginx->sql(q(create table sample as select (row_number() over ())::int
-        as n, e.executor_id, e.target_id, e.channel_id, e.type,
-        substr(e.doc, strpos(e.doc, ',"type"')) as rest
-        from log_entry e where e.guild_id = ?), $guild);
+        as n, a.type, substr(a.doc, strpos(a.doc, ',"type"')) as rest
+        from log_arrival a where a.guild_id = ?), $guild);
     $nginx->sql('create unique index on sample (n)');
+    $nginx->sql('create table plain (guild_id bigint, bot smallint, id bigint,
+        doc text)');
+    $nginx->sql('create unique index on plain (guild_id, bot, id)');
+    return;
+}
 
-    my $start = int(time * 1000) - 30 * 86_400_000 + 600_000;
-    my $step  = 30 * 86_400_000 / $size;
 
-    for (my $at = 0; $at < $size; $at += CHUNK) {
-        my $to = $at + CHUNK < $size ? $at + CHUNK : $size;
-        $nginx->sql(sprintf(<<'SQL', $at, $servers, FIRST, $start, $step, $to));
-            with x as materialized (
-                select i, g as guild, (time_id(%4$d + (i * %5$f)::bigint))
-                           | (i & 262143) as id,
-                       row_number() over (partition by g order by i) as n
-                  from (select i, floor(%2$d ^ random())::bigint - 1 + %3$d as g
-                          from generate_series(%1$d + 1, %6$d) i) d
-            ), head as (
-                insert into log_head as h (guild_id, bot, arrival)
-                select guild, 0, count(*) from x group by 1
-                on conflict (guild_id, bot)
-                    do update set arrival = h.arrival + excluded.arrival
-                returning h.guild_id, h.arrival
+# of the days and weeks that the schema has not made itself
+sub partitions {
+    my ($nginx) = @_;
+
+    for my $parent ([log_arrival => 1], [lane_batch => 7]) {
+        my ($name, $days) = @$parent;
+        $nginx->sql("drop table ${name}_past");
+        $nginx->sql(<<'SQL', $name, $days, DAYS);
+            with p as (
+                select x.parent, x.days,
+                       min(q.low at time zone 'UTC')::date as low
+                  from (select ?::text as parent, ?::int as days) x
+                 cross join lateral partitions(x.parent) q
+                 group by 1, 2
             )
-            insert into log_entry (guild_id, id, arrival, executor_id,
-                target_id, channel_id, lane, seq, dchannel_id, bot, type,
-                doc)
-            select x.guild, x.id, h.arrival - c.n + x.n, s.executor_id,
-                   s.target_id, s.channel_id, 1, h.arrival - c.n + x.n, 10, 0,
-                   s.type, '{"id":"' || x.id || '"' || s.rest
+            select partition_make(p.parent, p.low - n * p.days,
+                                  p.low - (n - 1) * p.days)
+              from p, generate_series(1, ?::int / p.days + 1) n
+SQL
+    }
+    return;
+}
+
+
+# As they would have come: in the order of time, the servers mixed, delivered
+# ten a message.
+sub fill {
+    my ($nginx, $from, $to, $start, $step) = @_;
+
+    $nginx->sql(sprintf(<<'SQL', $from, $servers, FIRST, $start, $step, $to));
+        with x as materialized (
+            select i, g as guild, (time_id(%4$d + (i * %5$f)::bigint))
+                       | (i & 262143) as id,
+                   row_number() over (partition by g order by i) as n
+              from (select i, floor(%2$d ^ random())::bigint - 1 + %3$d as g
+                      from generate_series(%1$d + 1, %6$d) i) d
+        ), head as (
+            insert into log_head as h (guild_id, bot, arrival, last_at)
+            select guild, 0, count(*), to_timestamp(id_time(max(id)) / 1000.0)
+              from x group by 1
+            on conflict (guild_id, bot)
+                do update set arrival = h.arrival + excluded.arrival,
+                              last_at = excluded.last_at
+            returning h.guild_id, h.arrival
+        ), arrived as (
+            insert into log_arrival (guild_id, arrival, recorded_at, id, lane,
+                seq, dchannel_id, bot, type, event_id, doc)
+            select x.guild, h.arrival - c.n + x.n,
+                   to_timestamp(id_time(x.id) / 1000.0), x.id, 1,
+                   h.arrival - c.n + x.n, 10, 0, s.type, 'e' || x.i,
+                   '{"id":"' || x.id || '"' || s.rest
               from x
               join head h on h.guild_id = x.guild
               join (select guild, count(*) as n from x group by 1) c
                 on c.guild = x.guild
               join sample s on s.n = x.i %% 2000 + 1
              order by x.i
+            returning guild_id, bot, id, seq, doc
+        ), bare as (
+            insert into plain
+            select guild_id, bot, id, doc from arrived
+        ), sent as (
+            insert into lane_batch (guild_id, lane, seq_from, seq_to,
+                message_id, done_at, attempts, status)
+            select guild_id, 1, min(seq), max(seq), max(id),
+                   to_timestamp(id_time(max(id)) / 1000.0), 1, 2
+              from (select a.*, (row_number() over (
+                        partition by a.guild_id order by a.seq) - 1) / 10 as m
+                      from arrived a) a
+             group by guild_id, m
+        ), tails as (
+            update lane_tail t set tail = h.arrival from head h
+             where t.guild_id = h.guild_id
+        )
+        update lane_head l set head = h.arrival, upto = h.arrival from head h
+         where l.guild_id = h.guild_id
 SQL
-    }
-
-    $nginx->sql('drop table lane_batch_past');
-    # the weeks that the schema has not made itself
-    $nginx->sql(q(select partition_make('lane_batch', name, w || ' 00:00Z',
-        w + 7 || ' 00:00Z') from (select distinct w, 'lane_batch_'
-            || to_char(w, 'YYYYMMDD') as name
-        from generate_series(now() - interval '32 days', now(), interval '1 day')
-             d
-       cross join lateral (select date_trunc('week', d at time zone 'UTC')::date
-             as w) u) w
-        where to_regclass('guildlog.' || name) is null));
-    $nginx->sql(q(insert into lane_batch (guild_id, lane, seq_from, seq_to,
-        message_id, done_at, attempts, status)
-        select guild_id, 1, min(seq), max(seq), max(id),
-               to_timestamp(id_time(max(id)) / 1000.0), 1, 2
-          from (select e.guild_id, e.seq, e.id, (row_number() over (
-                    partition by e.guild_id order by e.seq) - 1) / 10 as m
-                  from log_entry e where e.lane = 1) e
-         group by guild_id, m));
-    $nginx->sql('update lane_tail t set tail = h.arrival from log_head h
-        where h.guild_id = t.guild_id and h.bot = 0');
-    $nginx->sql('update lane_head l set head = t.tail, upto = t.tail
-        from lane_tail t where t.guild_id = l.guild_id');
     return;
 }
 
 
 # all turns of a task, as the keeper would do them, one after the other
 sub keep {
-    my ($store, $task) = @_;
+    my ($store, $task, $cost) = @_;
 
-    my $nginx = $store->{nginx};
-    my $dbh   = reader($nginx);
-    my $turn  = $dbh->prepare("select more from keeper_$task(20000)");
-    my @turns;
+    my $dbh    = reader($store->{nginx});
+    my $turn   = $dbh->prepare("select more from keeper_$task(20000)");
+    my $began  = backend_cpu($dbh);
+    my $before = $began;
+    my $more   = 1;
 
-    once {
-        my $least = least($nginx, $task);
-        my $cpu   = backend_cpu($dbh);
-        my $more  = 1;
-        while ($more) {
-            my $before = backend_cpu($dbh);
-            $more = turn($turn) // next;
-            push @turns, (backend_cpu($dbh) - $before) / 1000;
-            $more ||= $task eq 'rewrite' && not_rewritten($nginx);
-        }
-        [(backend_cpu($dbh) - $cpu) / $store->{size}, $least];
-    } "the keeper's $task of $store->{text}, CPU µs an entry; $task{$task}";
-
-    once { [(sort { $a <=> $b } @turns)[-1], median(@turns)] }
-        '  the longest of ' . @turns . ' turns, CPU ms; the median';
+    while ($more) {
+        $turn->execute;
+        ($more) = $turn->fetchrow_array;
+        $turn->finish;
+        my $now = backend_cpu($dbh);
+        push @{ $cost->{turns} }, ($now - $before) / 1000;
+        $before = $now;
+    }
+    $cost->{cpu} += $before - $began;
     $dbh->disconnect;
     return;
 }
 
 
-# is there more to do? undef: somebody was in the way
-sub turn {
-    my ($turn) = @_;
+sub costs {
+    my ($store, $task, $beside, $least, $cost) = @_;
 
-    my ($more) = eval { $turn->execute; $turn->fetchrow_array };
-    die $@ if $@ && $turn->state ne '55P03';
-    sleep 0.5 if $@;
-    $turn->finish;
-    return $more;
+    my @turns = sort { $a <=> $b } @{ $cost->{turns} };
+    once { [$cost->{cpu} / $store->{size}, $least] }
+        "the keeper's $task of $store->{text}, CPU µs an entry; $beside";
+    once { [$turns[-1], median(@turns)] }
+        '  the longest of ' . @turns . ' turns, CPU ms; the median';
+    return;
 }
 
 
-# A rewrite waits for autovacuum, and a week follows the other.
-sub not_rewritten {
+# CPU µs an entry of copying what is in no block yet, in the order of blocks
+sub least {
     my ($nginx) = @_;
 
-    vacuum($nginx);
-    return $nginx->sql('select rewrite_waiting() + count(*) from log_rewrite');
-}
-
-
-# CPU µs an entry of what no keeper could do with less
-sub least {
-    my ($nginx, $task) = @_;
-
     my $dbh = reader($nginx);
-    my $n   = 200_000;
-    my $cpu;
-
-    if ($task eq 'rewrite') {
-        $dbh->do('create temp table copy (like log_entry including all)');
-        $cpu = backend_cpu($dbh);
-        $n = $dbh->do("insert into copy select * from log_entry
-            where id < time_id(ms(now())) - 20 * (86400000::bigint << 22)
-            order by guild_id, bot, id limit $n");
-    } else {
-        $cpu = backend_cpu($dbh);
-        $dbh->selectall_arrayref('select guild_id, bot, type, count(*)
-            from log_entry group by 1, 2, 3');
-        ($n) = $dbh->selectrow_array('select count(*) from log_entry');
-    }
+    $dbh->do('create temp table copy (like log_arrival including all)');
+    my $cpu = backend_cpu($dbh);
+    my $n   = $dbh->do('insert into copy select a.* from log_head h
+        join log_arrival a using (guild_id, bot) where a.arrival > h.blocked
+        order by a.guild_id, a.bot, a.id limit 200000');
     my $least = (backend_cpu($dbh) - $cpu) / $n;
     $dbh->disconnect;
     return $least;
 }
 
 
-# readers alone, and with a keeper that works and rests in turn
+# readers alone, and with a keeper that makes blocks and rests in turn
 sub company {
     my ($store) = @_;
 
     my $nginx = $store->{nginx};
-
-    weeks($nginx);
+    my $days  = 0;
 
     figures {
         my $idle = reads($nginx);
-        my $pid = spawn(sub { rewrites($nginx) });
+        my $from = $store->{size} + 100_000 * $days++;
+        fill($nginx, $from, $from + 100_000,
+            int(time * 1000) - $from - 100_000, 1);
+        my $pid = spawn(sub { blocks_made($nginx) });
         my $beside = reads($nginx);
         kill 'KILL', $pid;
         [$beside, $idle];
-    } "p99 of such pages of $store->{text} beside a rewrite, µs; without";
+    } "p99 of such pages of $store->{text} while blocks are made, µs; without";
     return;
 }
 
@@ -339,15 +353,14 @@ sub reads {
 }
 
 
-sub rewrites {
+sub blocks_made {
     my ($nginx) = @_;
 
     my $dbh = reader($nginx);
+    $dbh->do('update log_head set due_at = now() where arrival > blocked');
     while (1) {
         my $at = time;
-        my ($more) = $dbh->selectrow_array(
-            'select more from keeper_rewrite(20000)');
-        $dbh->do('select again()') if !$more;
+        $dbh->selectrow_array('select more from keeper_blocks(20000)');
         sleep time - $at;
     }
 }
@@ -462,9 +475,9 @@ sub cold {
                 my $dbh  = reader($store->{nginx});
                 my $page = $dbh->prepare($statement{$_});
                 timed($dbh, $page, FIRST + $servers - 1);
-                my $read = blocks($dbh);
+                my $read = read_blocks($dbh);
                 my $took = timed($dbh, $page, @guilds);
-                $took->{blocks} = (blocks($dbh) - $read) / @guilds;
+                $took->{blocks} = (read_blocks($dbh) - $read) / @guilds;
                 $dbh->disconnect;
                 $took;
             } qw(whole bare);
@@ -493,7 +506,7 @@ sub restart {
 }
 
 
-sub blocks {
+sub read_blocks {
     my ($dbh) = @_;
 
     $dbh->do('select pg_stat_force_next_flush()');
@@ -509,8 +522,8 @@ sub stored {
 
     return scalar $nginx->sql(q(select sum(pg_total_relation_size(c.oid))
         from pg_class c where c.relnamespace = 'guildlog'::regnamespace
-         and c.relkind = 'r'
-         and c.relname ~ '^(log_(entry|checkpoint)|lane_batch|search_)'));
+         and c.relkind = 'r' and c.relname ~
+             '^(log_(arrival|block|day|actor|made|head)|lane_batch|search_)'));
 }
 
 

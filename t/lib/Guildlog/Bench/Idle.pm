@@ -34,8 +34,8 @@ sub servers {
 
     my $all = "generate_series(500000000000000001, 500000000000000000 + $n) g";
     $nginx->sql("insert into server (guild_id, plan) select g, 'pro' from $all");
-    $nginx->sql("insert into log_head (guild_id, bot, arrival, counted)
-        select g, 0, 1100, 1024 from $all");
+    $nginx->sql("insert into log_head (guild_id, bot, arrival, blocked)
+        select g, 0, 1100, 1100 from $all");
     $nginx->sql("insert into search_head (guild_id, bot, format, arrival, oldest,
             closed, due_at)
         select g, 0, search_format(), 1100, search_oldest(), search_closed(),

@@ -1,17 +1,16 @@
 package Guildlog::Bench::Logs;
 
 # a page of 100 entries with exact total and counts over 30 days of
-# the largest of many servers (--entries), as the keeper leaves them in
-# the morning, against pgbench on the bare select of those 100 rows,
-# and on our whole statement: each page another one, and the same page
-# again and again; what the filters take
+# the largest of many servers (--entries), as the keeper leaves them,
+# against pgbench on the bare select of those 100 rows of one plain
+# table, and on our whole statement: each page another one, and the same
+# page again and again; what the filters take
 
 use strict;
 use warnings;
 use utf8;
 
 use Guildlog::Bench;
-use Guildlog::Days;
 use Guildlog::Index;
 use Guildlog::Zipf;
 
@@ -25,16 +24,18 @@ sub run {
     my $path    = "/api/servers/$guild/logs";
 
     index_hold($nginx);
-    month($nginx);
     Guildlog::Zipf::fill($nginx, $guild, $entries);
-    rewrite($nginx);
+    $nginx->blocks;
+    $nginx->sql('create table plain as select guild_id, bot, id, doc
+        from entries');
+    $nginx->sql('create unique index on plain (guild_id, bot, id)');
+    admin($nginx, 'vacuum analyze');
 
-    my $bare  = script($nginx, "select id, doc from guildlog.log_entry where "
+    my $bare  = script($nginx, "select id, doc from guildlog.plain where "
         . "guild_id = $guild and bot = 0 order by id desc limit 100;\n");
-    my $whole = script($nginx, 'select id, more, status, reason, channel_id, '
-        . 'message_id, doc, dstatus, lane, seq from guildlog.logs_plain('
-        . "'$token->{unique_id}', $guild, 0::smallint, 1::smallint, null, "
-        . "null, 100, null, true, null, true);\n");
+    my $whole = script($nginx, 'select n, what, types, doc, said from '
+        . "guildlog.logs_pieces('$token->{unique_id}', $guild, 0::smallint, "
+        . "1::smallint, null, null, null, null, 100, null, null, true);\n");
 
     pages($nginx, $path, $token->{token}, $bare, $whole,
         Guildlog::Figures::number($entries));
@@ -87,11 +88,12 @@ LUA
       'nginx CPU for it, µs; for a file as long';
 
     once {
-        [map { scalar $nginx->sql($_) } "select sum(pg_total_relation_size(
-            i.inhrelid)) / (select count(*) from log_entry) from pg_inherits i
-            where i.inhparent = 'guildlog.log_entry'::regclass",
-            'select avg(octet_length(doc)) from log_entry'];
-    } 'bytes stored an entry, with its indexes; its document alone';
+        [map { scalar $nginx->sql($_) } "select (pg_total_relation_size(
+            'log_block') + pg_total_relation_size('log_day')
+            + pg_total_relation_size('log_actor'))
+            / (select sum(n) from log_block)",
+            'select avg(octet_length(doc)) from plain'];
+    } 'bytes kept of an entry, with all indexes; its document alone';
 }
 
 
@@ -103,22 +105,6 @@ sub costs {
     my $run    = wrk($nginx, $path, connections => 8, %load);
     return ($run->{rate}, map { $_ / $run->{requests} * 1e6 }
         cpu($nginx) - $before[0], postgres_cpu($nginx) - $before[1]);
-}
-
-
-# as nights would
-sub rewrite {
-    my ($nginx) = @_;
-
-    nights($nginx);
-    while (1) {
-        my $more = $nginx->sql('select more from keeper_rewrite(80000)');
-        next if $more;
-        admin($nginx, 'vacuum analyze');
-        last if !$nginx->sql(
-            'select rewrite_waiting() + count(*) from log_rewrite');
-    }
-    return;
 }
 
 

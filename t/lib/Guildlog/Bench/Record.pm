@@ -142,7 +142,7 @@ LUA
 sub ceiling {
     my ($nginx, @guilds) = @_;
 
-    my $length = $nginx->sql('select avg(length(doc))::int from log_entry '
+    my $length = $nginx->sql('select avg(length(doc))::int from entries '
         . 'where guild_id = ?', $guilds[0]);
 
     return script($nginx, <<"SQL");
@@ -150,16 +150,12 @@ sub ceiling {
 with e as materialized (
     select next_id(ms(clock_timestamp())) as id, n
       from generate_series(1, 100) n
-), made as (
-    insert into log_entry (guild_id, id, arrival, executor_id, channel_id,
-                           bot, type, dchannel_id, doc)
-    select :guild, e.id, e.n, 200000000000000000 + e.n,
-           300000000000000000 + e.n % 20, 0, 5 + e.n % 4, 400000000000000001,
-           left(repeat('lorem ipsum ', 400), $length)
-      from e
 )
-insert into log_event (guild_id, arrival, entry_id, recorded_at, bot, event_id)
-select :guild, e.n, e.id, now(), 0, gen_random_uuid() from e;
+insert into log_arrival (guild_id, arrival, recorded_at, id, dchannel_id, bot,
+                         type, event_id, doc)
+select :guild, e.id, now(), e.id, 400000000000000001, 0, 5 + e.n % 4,
+       gen_random_uuid(), left(repeat('lorem ipsum ', 400), $length)
+  from e;
 SQL
 }
 

@@ -92,7 +92,7 @@ sub index_made {
 
     my $n   = option('entries');
     my $doc = $nginx->sql('select avg(octet_length(doc)) from (select doc from
-        log_entry limit 20000) e');
+        entries limit 20000) e');
     my $job = $nginx->sql(
         q(select pg_get_functiondef('search_work_of'::regproc)));
 

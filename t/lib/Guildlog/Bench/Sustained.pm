@@ -36,12 +36,12 @@ sub run {
         my $load   = spawn(sub { wrk($nginx, '/', lua => $lua,
             connections => 8) });
 
-        my %most = (counted => 0, searchable => 0, lag => 0);
+        my %most = (hot => 0, searchable => 0, lag => 0);
         my $until = time + option('seconds');
         while (time < $until) {
             sleep 1;
-            my ($counted, $searchable) = left($nginx);
-            $most{counted}    = $counted    if $counted > $most{counted};
+            my ($hot, $searchable) = left($nginx);
+            $most{hot}    = $hot    if $hot > $most{hot};
             $most{searchable} = $searchable if $searchable > $most{searchable};
         }
         waitpid $load, 0;
@@ -53,12 +53,12 @@ sub run {
         map { [@$_] } [$n / option('seconds'), $rate],
             [$most{searchable}, 100_000],
             [$most{searchable} / $rate, 60],
-            [$most{counted} / $rate, 60],
+            [$most{hot} / $rate, 60],
             [$us[0] + $us[1], $us[1]],
     } 'sustained recording with all rules and the keeper, entries/s; asked for',
       'entries in no segment of the index, at most; 100,000',
       'these in seconds of that rate; a minute',
-      'entries not counted in checkpoints, in seconds of that rate, at most; '
+      'entries in no block, in seconds of that rate, at most; '
           . 'a minute',
       "CPU for an entry with all that is done behind it, µs; PostgreSQL's";
 }
@@ -74,7 +74,7 @@ sub recorded {
 # without an index has all of them in none
 sub left {
     my ($nginx) = @_;
-    return @{ ($nginx->sql('select sum(not_counted), '
+    return @{ ($nginx->sql('select sum(not_in_blocks), '
         . 'sum(coalesce(not_searchable, recorded)) from status_servers'))[0] };
 }
 
