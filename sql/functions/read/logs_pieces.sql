@@ -179,7 +179,7 @@ begin
          where d.guild_id = guild and d.bot = logs_pieces.bot
            and d.day >= first_day + (first_end > low)::int
            and d.day <= day_of(high - 1) - (last_low < high)::int
-           and low < high
+           and low < high and done > 0
          group by top = high or d.day < day_of(top)
          union all
         select e.n, 'c', (
@@ -207,7 +207,7 @@ begin
                        (2, greatest(low, day_low(day_of(top))),
                         case when top < high then top else low end)
                ) e (n, low, high)
-         where e.low < e.high;
+         where e.low < e.high and done > 0;
 
     if want is not null then
         return next row(0, 'w', want, null, null)::log_piece;
