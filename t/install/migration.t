@@ -131,8 +131,8 @@ past($g, 3);
 $g->sql(<<'SQL', $server, $entries);
     insert into log_block (guild_id, first_id, last_id, kinds0, kinds1, day,
                            bot, n, lost, types, ids, said, docs)
-    select ?::bigint + 1, min(e.id), max(e.id), kinds_low(chr(33)),
-           kinds_high(chr(33)), e.day, 0, count(*), false,
+    select ?::bigint + 1, min(e.id), max(e.id), kinds_low(7),
+           kinds_high(7), e.day, 0, count(*), false,
            repeat(chr(33), count(*)::int), array_agg(e.id order by e.id),
            string_agg('0 roff', e'\n'),
            string_agg('{"id":"' || e.id || '","type":7,"timestamp":'

@@ -72,8 +72,8 @@ begin
           from log_block k
          cross join lateral unnest(k.ids, string_to_array(k.said, E'\n'))
                    with ordinality u (id, said, place)
-         cross join lateral log_heard(u.id, (ascii(substr(
-                   k.types, u.place::int, 1)) - 26)::smallint, u.said, null) h
+         cross join lateral log_heard(u.id, type_at(k.types, u.place),
+                   u.said, null) h
          where k.guild_id = guild and k.bot = blocks_lost.bot
            and k.lost and k.day >= day_now() - 7
            and k.first_id < high and k.last_id >= low

@@ -94,8 +94,8 @@ begin
              cross join lateral unnest(k.ids, string_to_array(k.types, null),
                        k.its_docs) with ordinality v (id, type, doc, place)
         ), bits as (
-            select u.first_id, bit_or(kinds_low(u.type)) as low,
-                   bit_or(kinds_high(u.type)) as high
+            select u.first_id, bit_or(kinds_low(mark_type(u.type))) as low,
+                   bit_or(kinds_high(mark_type(u.type))) as high
               from u where u.type is not null group by u.first_id
         )
         select 'log_block', format('block %s, %s', d.first_id, d.what),
@@ -123,12 +123,12 @@ begin
                   from k where k.last_id >= k.next
                  union all
                 select u.first_id, 'entry ' || u.id,
-                       'of type ' || ascii(u.type) - 26 || ', behind '
+                       'of type ' || mark_type(u.type) || ', behind '
                        || coalesce(u.before, 0), left(u.doc, 60)
                   from u
                  where u.id <= u.before
                     or u.doc not like '{"id":"' || u.id || '","type":'
-                                      || ascii(u.type) - 26 || ',%') d
+                                      || mark_type(u.type) || ',%') d
          order by 2;
 end $$;
 
@@ -142,7 +142,7 @@ begin
         select 'log_day', format('day %s, type %s', coalesce(a.day, c.day),
                                  coalesce(a.type, c.type)),
                coalesce(a.n, 0)::text, coalesce(c.n, 0)::text
-          from (select k.day, (ascii(u.type) - 26)::bigint as type,
+          from (select k.day, mark_type(u.type)::bigint as type,
                        count(*) as n
                   from log_block k
                  cross join lateral unnest(string_to_array(k.types, null))

@@ -398,8 +398,7 @@ begin
         select string_agg(
                    case when position(p.user_id::text in u.doc) > 0
                          and u.id <> all (late)
-                        then person_out(u.doc, (ascii(u.type) - 26)::smallint,
-                                        p.user_id)
+                        then person_out(u.doc, mark_type(u.type), p.user_id)
                         else u.doc end, E'\n' order by u.id)
           from unnest(k.ids, string_to_array(k.docs, E'\n'),
                       string_to_array(k.types, null)) u (id, doc, type));

@@ -122,7 +122,7 @@ begin
     delete from log_day d where d.guild_id = guild and d.bot = days_make.bot;
     insert into log_day (guild_id, bot, day, counts)
     select guild, days_make.bot, c.day, array_agg(c.n << 7 | c.type)::text
-      from (select k.day, ascii(u.type) - 26 as type, count(*) as n
+      from (select k.day, mark_type(u.type) as type, count(*) as n
               from log_block k
              cross join lateral unnest(string_to_array(k.types, null))
                    u (type)

@@ -11,7 +11,8 @@ begin
     return query
         select c.type, sum(c.n * (c.flags & 1))::bigint,
                sum(c.n * (c.flags >> 1))::bigint
-          from (select ascii(u.type) - 26 as type, 1::bigint as n, p.n as flags
+          from (select mark_type(u.type)::int as type, 1::bigint as n,
+                       p.n as flags
                   from unnest(pieces) p
                  cross join lateral unnest(string_to_array(p.types, null))
                        u (type)
@@ -47,7 +48,7 @@ begin
 
     want := (select p.types from unnest(pieces) p where p.what = 'w');
     all_of := (select coalesce(sum(c.rest), 0) from pieces_counted(pieces) c
-                where want is null or strpos(want, chr(26 + c.type)) > 0);
+                where want is null or strpos(want, type_mark(c.type)) > 0);
 
     return next row(200, all_of > most, null, head.types, null, null, format(
         '{"total":%s,%s,"categoryCounts":{%s}', all_of, head.doc, (

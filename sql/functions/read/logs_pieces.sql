@@ -108,9 +108,9 @@ begin
 
     if category is not null or type is not null then
         types := types_of(category, type);
-        select coalesce(string_agg(chr(26 + t), ''), ''),
-               coalesce(bit_or(kinds_low(chr(26 + t))), 0),
-               coalesce(bit_or(kinds_high(chr(26 + t))), 0)
+        select coalesce(string_agg(type_mark(t), ''), ''),
+               coalesce(bit_or(kinds_low(t)), 0),
+               coalesce(bit_or(kinds_high(t)), 0)
           into want, k0, k1
           from unnest(types) t;
     end if;
@@ -120,7 +120,7 @@ begin
     if newest = done then
         null;
     elsif newest - done <= most then
-        select string_agg(chr(26 + e.type), '' order by e.id), min(e.id),
+        select string_agg(type_mark(e.type), '' order by e.id), min(e.id),
                array_agg(e.id order by e.id) filter (where e.fits),
                string_agg(e.doc, E'\n' order by e.id) filter (where e.fits),
                string_agg(e.said, E'\n' order by e.id) filter (where e.fits)
@@ -134,7 +134,7 @@ begin
                    and a.recorded_at between since and until
                    and a.id >= low and a.id < high) e;
     else
-        select string_agg(chr(26 + a.type), '' order by a.id), min(a.id),
+        select string_agg(type_mark(a.type), '' order by a.id), min(a.id),
                array_agg(a.id order by a.id)
                    filter (where a.id < top and (types is null
                                                  or a.type = any (types)))
@@ -213,7 +213,7 @@ begin
         return next row(0, 'w', want, null, null)::log_piece;
         if type is not null then
             return next row(0, 'k', (
-                select coalesce(string_agg(chr(26 + t), ''), '')
+                select coalesce(string_agg(type_mark(t), ''), '')
                   from unnest(type) t
                  where t between 0 and 101), null, null)::log_piece;
         end if;
@@ -224,7 +224,7 @@ begin
     elsif counts is not null then
         return query
             select case when a.id < top then 3 else 1 end::bigint, 'c'::text,
-                   string_agg(chr(26 + a.type), ''), null::text, null::text
+                   string_agg(type_mark(a.type), ''), null::text, null::text
               from log_arrival a
              where a.guild_id = guild and a.bot = logs_pieces.bot
                and a.arrival > done

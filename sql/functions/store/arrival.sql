@@ -1,7 +1,7 @@
 -- What arrived and is in no block yet: the rows of log_arrival behind
 -- log_head.blocked. All of them were recorded between log_head.since and
--- last_at, so that no other partition need be opened: there are as many of days
--- to come as a page costs otherwise.
+-- last_at, so that no other partition need be opened, most of which are of days
+-- to come.
 
 -- an entry, with what it says of its delivery
 

@@ -99,7 +99,8 @@ begin
         perform actors_add(guild, bot, made.actors, made.lasts);
     end if;
 
-    -- who records has the head to himself: he may have called for blocks since
+    -- who records has the head to himself: he may have called for blocks since;
+    -- an hour, as what an upgrade brought is not in the order of time
 
     update log_head x
        set blocked = coalesce(next.upto, x.blocked),
@@ -202,7 +203,7 @@ begin
        and a.id is not null;
 
     with came as materialized (
-        select u.id, chr(26 + u.type) as type, u.nr::int, day_of(u.id) as day
+        select u.id, type_mark(u.type) as type, u.nr::int, day_of(u.id) as day
           from unnest(ids, types) with ordinality u (id, type, nr)
     ), whole_days as materialized (
         select c.day, min(c.id) as low from came c group by c.day
@@ -262,7 +263,8 @@ begin
          order by c.day, c.target, part, c.id
     ), piece as (
         select row(min(c.id), max(c.id),
-                   bit_or(kinds_low(c.type)), bit_or(kinds_high(c.type)),
+                   bit_or(kinds_low(mark_type(c.type))),
+                   bit_or(kinds_high(mark_type(c.type))),
                    c.day, max(coalesce(c.settle, settles[c.nr])), count(*),
                    bool_or(coalesce(c.lost, losts[c.nr])),
                    string_agg(c.type, ''), array_agg(c.id),
@@ -273,7 +275,7 @@ begin
          group by c.day, c.target, c.part
     ), came_of as (
         select s.day, array_agg(s.n << 7 | s.type)::text as counts
-          from (select c.day, ascii(c.type) - 26 as type, count(*) as n
+          from (select c.day, mark_type(c.type) as type, count(*) as n
                   from came c group by 1, 2) s
          group by s.day
     ), did as (
@@ -292,19 +294,35 @@ begin
 end $$;
 
 
--- The bits of a type, by its character.
+-- In a block a type is a character.
 
-create or replace function kinds_low(type text)
-returns bigint language sql immutable as $$
-    select case when ascii(type) < 88 then 1::bigint << (ascii(type) - 26)
-           else 0 end
+create or replace function type_mark(type int)
+returns text language sql immutable as $$ select chr(26 + type) $$;
+
+
+create or replace function mark_type(mark text)
+returns smallint language sql immutable as $$
+    select (ascii(mark) - 26)::smallint
 $$;
 
 
-create or replace function kinds_high(type text)
+create or replace function type_at(types text, place bigint)
+returns smallint language sql immutable as $$
+    select mark_type(substr(types, place::int, 1))
+$$;
+
+
+-- The bits of a type.
+
+create or replace function kinds_low(type int)
 returns bigint language sql immutable as $$
-    select case when ascii(type) >= 88 then 1::bigint << (ascii(type) - 88)
-           else 0 end
+    select case when type < 62 then 1::bigint << type else 0 end
+$$;
+
+
+create or replace function kinds_high(type int)
+returns bigint language sql immutable as $$
+    select case when type >= 62 then 1::bigint << (type - 62) else 0 end
 $$;
 
 

@@ -104,9 +104,8 @@ begin
                  where a.id = any (entries_named.ids)
                  union all
                 select (h.found).*
-                  from (select log_heard(u.id, (ascii(substr(
-                                   k.types, u.place::int, 1)) - 26)::smallint,
-                                   u.said, u.doc) as found
+                  from (select log_heard(u.id, type_at(k.types, u.place),
+                                         u.said, u.doc) as found
                           from (select b.first_id
                                   from unnest(entries_named.ids) i (id)
                                  cross join lateral (
@@ -161,7 +160,7 @@ declare
     k1    bigint;
     k     log_block;
 begin
-    select bit_or(kinds_low(chr(26 + t))), bit_or(kinds_high(chr(26 + t)))
+    select bit_or(kinds_low(t)), bit_or(kinds_high(t))
       into k0, k1
       from unnest(types) t;
 
@@ -188,8 +187,7 @@ begin
                       from unnest(k.ids, string_to_array(k.said, E'\n'),
                                   string_to_array(k.docs, E'\n'))
                                with ordinality u (id, said, doc, place)
-                     cross join lateral (select (ascii(substr(
-                               k.types, u.place::int, 1)) - 26)::smallint
+                     cross join lateral (select type_at(k.types, u.place)
                                ) t (type)
                      where u.id >= low and u.id < high
                        and (types is null or t.type = any (types))
