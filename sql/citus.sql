@@ -116,6 +116,13 @@ alter function arrivals_hot volatile;
 alter function arrival_one volatile;
 alter function block_at volatile;
 
+-- A statement about servers is about one there.
+
+create or replace function servers_apart()
+returns boolean language sql immutable as $$
+    select true
+$$;
+
 -- A plan has to know the server to know its worker.
 
 alter role :"role" set plan_cache_mode = force_custom_plan;

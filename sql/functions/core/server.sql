@@ -1,16 +1,55 @@
 -- Whether a server may be written for, and how far back its plan lets it read.
 
 
--- Why nothing may be written for a server; null: it may.
+-- The server, if there is but one. On Citus a statement about servers has to
+-- name one, or it would not be known where it is. Elsewhere "(lone is null or
+-- guild_id = lone)" costs nothing.
+
+create or replace function lone_of(guilds bigint[])
+returns bigint language sql immutable as $$
+    select case when cardinality(guilds) = 1 then guilds[1] end
+$$;
+
+
+-- Is each server by itself to be asked for? Only on Citus: see citus.sql.
+
+create or replace function servers_apart()
+returns boolean language sql immutable as $$
+    select false
+$$;
+
+
+-- Why nothing may be written for each of these servers; null: it may.
+
+create or replace function server_obstacles(guilds bigint[])
+returns text[] language plpgsql stable as $$
+declare
+    lone  constant bigint := lone_of(guilds);
+begin
+    if lone is null and servers_apart() then
+        return array(
+            select (server_obstacles(array[n.guild]))[1]
+              from unnest(guilds) with ordinality n (guild, place)
+             order by n.place);
+    end if;
+
+    return array(
+        select case when s.guild_id is null then 'server: unknown'
+                    when s.forgotten_at is not null
+                    then 'server: is being forgotten' end
+          from unnest(guilds) with ordinality n (guild, place)
+          left join lateral (
+               select x.guild_id, x.forgotten_at from server x
+                where x.guild_id = n.guild
+                  and (lone is null or x.guild_id = lone) offset 0) s on true
+         order by n.place);
+end $$;
+
 
 create or replace function server_obstacle(guild bigint)
 returns text language plpgsql stable as $$
 begin
-    return (
-        select case when count(*) = 0 then 'server: unknown'
-                    when bool_or(s.forgotten_at is not null)
-                    then 'server: is being forgotten' end
-          from server s where s.guild_id = guild);
+    return (server_obstacles(array[guild]))[1];
 end $$;
 
 
@@ -36,7 +75,14 @@ end $$;
 create or replace function server_still_open(guild bigint)
 returns void language plpgsql as $$
 begin
-    if server_obstacle(guild) is not null then
+    perform servers_still_open(array[guild]);
+end $$;
+
+
+create or replace function servers_still_open(guilds bigint[])
+returns void language plpgsql as $$
+begin
+    if num_nonnulls(variadic server_obstacles(guilds)) > 0 then
         raise exception using errcode = '40001',
             message = 'the server was forgotten meanwhile';
     end if;

@@ -90,7 +90,8 @@ begin
         insert into replay as r (guild_id, bot, id, lane, seq, at)
         select guild, ways.bot, ways.ids[p.place], p.lane, p.seq,
                clock_timestamp()
-          from lane_places(ways.channels, ends) p
+          from lane_places(array_fill(1, array[cardinality(ways.channels)]),
+                           ways.channels, ends) p
         on conflict on constraint replay_pkey
             do update set lane = excluded.lane, seq = excluded.seq,
                           at = excluded.at, first = false;

@@ -437,7 +437,8 @@ begin
 
     update log_arrival a
        set held_to = null, lane = p.lane, seq = p.seq
-      from lane_places(channels, ends) p
+      from lane_places(array_fill(1, array[cardinality(channels)]),
+                       channels, ends) p
      where a.guild_id = guild
        and a.bot = held_release_of.bot
        and a.arrival >= arrivals[1]

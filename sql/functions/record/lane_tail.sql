@@ -8,9 +8,11 @@ call type_make('lane_place', $$
     seq   bigint
 $$);
 
--- lanes and what was the last number in each of them, before entries came
+-- lanes of several servers, and what was the last number in each of them,
+-- before entries came
 
 call type_make('lane_ends', $$
+    heads     int[],
     lanes     bigint[],
     tails     bigint[],
     channels  bigint[]
@@ -61,82 +63,117 @@ end $$;
 create or replace function lanes_take(guild bigint, bot smallint,
     channels bigint[])
 returns lane_ends language plpgsql as $$
+begin
+    return lanes_takes(array[guild], array[bot],
+                       array_fill(1, array[cardinality(channels)]), channels);
+end $$;
+
+
+-- The same of entries of many: heads says which one each is of. Each lane is
+-- looked up by an index that is in the order of what is asked for.
+
+create or replace function lanes_takes(guilds bigint[], bots smallint[],
+    heads int[], channels bigint[])
+returns lane_ends language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off
+set enable_bitmapscan = off as $$
 declare
-    used    bigint[];
+    lone    constant bigint := lone_of(guilds);
+    their   int[];       -- heads
+    used    bigint[];    -- and their channels
     counts  bigint[];    -- for each of them
+    grown   bigint[];    -- the same in the order of the lanes
     ends    lane_ends;
 begin
-    select array_agg(u.channel), array_agg(u.n) into used, counts
-      from (select c, count(*) from unnest(channels) c where c > 0
-             group by c) u (channel, n);
+    select array_agg(u.head), array_agg(u.channel), array_agg(u.n)
+      into their, used, counts
+      from (select e.head, e.channel, count(*) as n
+              from unnest(heads, channels) e (head, channel)
+             where e.channel > 0 group by e.head, e.channel) u;
 
     if used is null then
         return null;
     end if;
 
     loop
-        select array_agg(q.lane), array_agg(q.tail), array_agg(q.channel_id)
-          into ends.lanes, ends.tails, ends.channels
-          from (select t.lane, t.tail, l.channel_id
-                  from lane l
+        select array_agg(q.head), array_agg(q.lane), array_agg(q.tail),
+               array_agg(q.channel), array_agg(q.n)
+          into ends.heads, ends.lanes, ends.tails, ends.channels, grown
+          from (select u.head, t.lane, t.tail, u.channel, u.n
+                  from unnest(their, used, counts) u (head, channel, n)
+                 cross join lateral (
+                       select x.guild_id, x.lane from lane x
+                        where x.guild_id = guilds[u.head]
+                          and x.bot = bots[u.head]
+                          and (lone is null or x.guild_id = lone)
+                          and x.channel_id >= u.channel
+                          and x.channel_id <= u.channel
+                          and x.state <> 'closed'
+                        order by x.channel_id limit 1) l
                   join lane_tail t
-                    on t.guild_id = guild and t.lane = l.lane
-                 where l.guild_id = guild
-                   and l.bot = lanes_take.bot
-                   and l.channel_id = any (used)
-                   and l.state <> 'closed'
-                 order by t.lane for update of t) q;
+                    on t.guild_id = l.guild_id and t.lane = l.lane
+                   and (lone is null or t.guild_id = lone)
+                 order by u.head, t.lane for update of t) q;
 
         -- one that is closed, or was meanwhile, is opened anew
 
         exit when cardinality(ends.lanes) = cardinality(used)
-              and not exists (select from lane l
-                               where l.guild_id = guild
-                                 and l.lane = any (ends.lanes)
-                                 and l.state = 'closed');
+              and not exists (
+                  select from unnest(ends.heads, ends.lanes) e (head, lane)
+                   where (select x.state from lane x
+                           where x.guild_id = guilds[e.head]
+                             and (lone is null or x.guild_id = lone)
+                             and x.lane >= e.lane and x.lane <= e.lane
+                           order by x.lane limit 1) = 'closed');
 
-        perform lanes_open(guild, bot, used);
+        perform lanes_open(guilds[u.head], bots[u.head], u.channels)
+           from (select e.head, array_agg(e.channel) as channels
+                   from unnest(their, used) e (head, channel)
+                  group by e.head order by e.head) u;
     end loop;
 
-    perform lanes_grow(guild, ends, used, counts);
+    perform lanes_grow(guilds, ends.heads, ends.lanes, grown);
 
     return ends;
 end $$;
 
 
--- So many more entries for the lanes of these channels: there is something to
--- do.
+-- So many more entries for these lanes: there is something to do.
 
-create or replace function lanes_grow(guild bigint, ends lane_ends,
-    used bigint[], counts bigint[])
-returns void language plpgsql as $$
+create or replace function lanes_grow(guilds bigint[], heads int[],
+    lanes bigint[], grown bigint[])
+returns void language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    lone  constant bigint := lone_of(guilds);
 begin
     update lane_tail t
-       set tail = t.tail + u.n
-      from unnest(ends.lanes, ends.channels) e (lane, channel)
-      join unnest(used, counts) u (channel, n) on u.channel = e.channel
-     where t.guild_id = guild and t.lane = e.lane;
+       set tail = t.tail + e.n
+      from unnest(heads, lanes, grown) e (head, lane, n)
+     where t.guild_id = guilds[e.head] and t.lane = e.lane
+       and (lone is null or t.guild_id = lone);
 
     insert into lane_ready (guild_id, lane, shard, since)
-    select guild, l.lane, l.shard, clock_timestamp()
-      from lane l
-     where l.guild_id = guild and l.lane = any (ends.lanes)
-     order by l.lane
+    select l.guild_id, l.lane, l.shard, clock_timestamp()
+      from unnest(heads, lanes) e (head, lane)
+      join lane l on l.guild_id = guilds[e.head] and l.lane = e.lane
+                 and (lone is null or l.guild_id = lone)
+     order by e.head, l.lane
     on conflict do nothing;
 end $$;
 
 
 -- The places that were taken, in the order of these channels.
 
-create or replace function lane_places(channels bigint[], ends lane_ends,
-    out place int, out lane bigint, out seq bigint)
+create or replace function lane_places(heads int[], channels bigint[],
+    ends lane_ends, out place int, out lane bigint, out seq bigint)
 returns setof record language sql immutable as $$
     select n, e.lane,
-           e.tail + row_number() over (partition by e.lane order by n)
+           e.tail + row_number() over (partition by e.head, e.lane order by n)
       from generate_subscripts(channels, 1) n
-      left join unnest((ends).lanes, (ends).tails, (ends).channels)
-                    e (lane, tail, channel)
-        on e.channel = channels[n]
+      left join unnest((ends).heads, (ends).lanes, (ends).tails,
+                       (ends).channels) e (head, lane, tail, channel)
+        on e.head = heads[n] and e.channel = channels[n]
 $$;
 
 

@@ -1,9 +1,11 @@
--- Recording: entries of one server and bot, in the order of the array, in one
--- transaction. A batch goes through the stages below. What became of the
--- entry at a place stands at that place of "verdicts": error (somebody has told
--- why), time (it happened too long ago, or is to come), postponed (it is to be
--- sent again), duplicate, the rule that dropped it, or null as long as it goes
--- on.
+-- Recording: entries of one or many servers, those of each in the order of the
+-- array, in one transaction. A batch goes through the stages below, each of
+-- which is a statement over all servers, and a loop over those that need
+-- something special. What became of the entry at a place stands at that place
+-- of "verdicts": error (somebody has told why), time (it happened too long ago,
+-- or is to come), postponed (it is to be sent again), duplicate, absorbed (its
+-- event is to be known from now on, and no more), the rule that dropped it, or
+-- null as long as it goes on.
 
 -- Entries, one at each place of the arrays, or at those named. An array that
 -- says nothing of any of them may be null. Their documents, which are most of
@@ -11,7 +13,7 @@
 
 call type_make('batch', $$
     events          text[],      -- null: an error
-    types           smallint[],
+    types           smallint[],  -- null: it was absorbed by another one
     times           bigint[],    -- ms since the epoch; null: now
     executors       text[],
     executor_bots   boolean[],
@@ -61,6 +63,23 @@ call type_make('recording', $$
 $$);
 
 
+-- Servers and bots of which there are entries, in the order in which they are
+-- taken. The entries of each stand beside each other in the batch.
+
+call type_make('heads', $$
+    guilds    bigint[],          -- ascending, and so are the bots of each
+    bots      smallint[],
+    sizes     int[],             -- how many entries each has
+    firsts    int[],             -- the place of its first one
+    heads     int[],             -- of each entry: which of these it is of
+    arrivals  bigint[],          -- what was the last arrival of each
+    untils    timestamptz[],     -- the time of these arrivals
+    settings  recording[],
+    lone      bigint             -- the server, if there is but one: on Citus a
+                                 -- statement is about one that it names
+$$);
+
+
 -- Records entries and answers with what became of each:
 -- {recorded, duplicates, dropped, errors, ids}. An entry that was found bad
 -- before stands in the array as a string that says why.
@@ -76,94 +95,157 @@ begin
 end $$;
 
 
--- Records a batch. No statement below may read a table from end to end: see
--- "Planner tricks" in sql/README.md. Filters may take filter_ms in all. timed:
--- an entry that happened too long ago, or is to come, is an error.
+-- Records a batch of one server. No statement below may read a table from end
+-- to end: see "Planner tricks" in sql/README.md. Filters may take filter_ms in
+-- all. timed: an entry that happened too long ago, or is to come, is an error.
 
 create or replace function record_batch(guild bigint, bot smallint, b batch,
     docs text[], filter_ms int default 2000, timed boolean default false,
     out verdicts text[], out ids bigint[])
 language plpgsql as $$
+declare
+    h  constant heads := heads_one(guild, bot, cardinality(b.events));
 begin
     select r.verdicts, r.ids into verdicts, ids
-      from record_readied(guild, bot,
-               record_ready(guild, bot, b, docs, filter_ms), timed) r;
+      from record_readied(h, record_ready(h, b, docs, filter_ms), timed) r;
 end $$;
 
 
--- What takes long comes first, before anybody has to wait for it: filters look
--- at each entry that is not known, also at those that a rule will drop.
--- filter_ms: null if there is no time for them.
+create or replace function heads_one(guild bigint, bot smallint, n int)
+returns heads language sql immutable as $$
+    select row(array[guild], array[bot], array[n], array[1],
+               array_fill(1, array[n]), null, null, null, guild)::heads
+$$;
 
-create or replace function record_ready(guild bigint, bot smallint, b batch,
-    docs text[], filter_ms int)
+
+-- A part of a batch: the entries of one of many servers.
+
+create or replace function batch_part(b batch, low int, high int)
+returns batch language sql immutable as $$
+    select row(b.events[low : high], b.types[low : high], b.times[low : high],
+               b.executors[low : high], b.executor_bots[low : high],
+               b.executor_roles[low : high], b.targets[low : high],
+               b.target_bots[low : high], b.target_roles[low : high],
+               b.channels[low : high], b.parents[low : high],
+               b.categories[low : high], b.proxied[low : high], null,
+               null)::batch
+$$;
+
+
+-- What takes long comes first, before anybody has to wait for it: filters look
+-- at each entry that is not known, also at those that a rule will drop. Those
+-- of one server may take filter_ms, and begin before that time (null: any).
+
+create or replace function record_ready(h heads, b batch, docs text[],
+    filter_ms int, until timestamptz default null)
 returns readied language plpgsql set enable_seqscan = off as $$
 declare
-    did   readied;
-    read  record;
+    read      record;
+    its       record;
+    part      record;
+    masked    text[];
+    verdicts  text[];
 begin
     if b.prefixed is not null then
-        read := record_prefixes(guild, b, docs);
+        read := record_prefixes(h, b, docs);
         b := read.b;
         docs := read.docs;
     end if;
 
-    did.batch := b;
-    did.docs := docs;
-
-    if exists (select from filter f
-                where f.guild_id = guild and f.bot = record_ready.bot
-                  and f.enabled)
-    then
-        did.verdicts := record_known(guild, bot, b.events, (
-            select h.last_at from log_head h
-             where h.guild_id = guild and h.bot = record_ready.bot));
-
-        if filter_ms is null then
-            did.verdicts := array(
-                select coalesce(v.verdict, 'postponed')
-                  from unnest(did.verdicts) with ordinality v (verdict, place)
-                 order by v.place);
-        else
-            select f.docs, f.verdicts into did.masked, did.verdicts
-              from record_filter(maskers(guild, bot),
-                       mask_needles_of(guild, bot), b.types, filter_ms, docs,
-                       did.verdicts) f;
+    for its in
+        select n.guild, n.bot, n.first, n.first + n.size - 1 as last
+          from unnest(h.guilds, h.bots, h.firsts, h.sizes) with ordinality
+                   n (guild, bot, first, size, place)
+         where exists (select from filter f
+                        where f.guild_id = n.guild and f.bot = n.bot
+                          and (h.lone is null or f.guild_id = h.lone)
+                          and f.enabled)
+         order by n.place
+    loop
+        if masked is null then
+            masked := docs;
+            verdicts := array_fill(null::text, array[cardinality(b.events)]);
         end if;
-    end if;
 
-    return did;
+        part := record_filtered(its.guild, its.bot,
+            b.events[its.first : its.last], b.types[its.first : its.last],
+            docs[its.first : its.last],
+            case when until is null or clock_timestamp() < until
+                 then filter_ms end);
+        masked[its.first : its.last] := part.masked;
+        verdicts[its.first : its.last] := part.verdicts;
+    end loop;
+
+    return row(b, docs, masked, verdicts)::readied;
 end $$;
 
 
-create or replace function record_readied(guild bigint, bot smallint,
-    r readied, timed boolean, out verdicts text[], out ids bigint[])
+-- The entries of one server behind its filters; filter_ms: null if there is no
+-- time for them.
+
+create or replace function record_filtered(guild bigint, bot smallint,
+    events text[], types smallint[], docs text[], filter_ms int,
+    out masked text[], out verdicts text[])
+language plpgsql as $$
+declare
+    h  heads := heads_one(guild, bot, cardinality(events));
+begin
+    h.untils := array[(
+        select l.last_at from log_head l
+         where l.guild_id = guild and l.bot = record_filtered.bot)];
+    masked := docs;
+    verdicts := record_known(h, events);
+
+    if filter_ms is null then
+        verdicts := array(
+            select coalesce(v.verdict, 'postponed')
+              from unnest(verdicts) with ordinality v (verdict, place)
+             order by v.place);
+    elsif cardinality(docs) > 0 then
+        select f.docs, f.verdicts into masked, verdicts
+          from record_filter(maskers(guild, bot),
+                   mask_needles_of(guild, bot), types, filter_ms, docs,
+                   verdicts) f;
+    end if;
+end $$;
+
+
+create or replace function record_readied(h heads, r readied, timed boolean,
+    out verdicts text[], out ids bigint[])
 language plpgsql set enable_seqscan = off as $$
 declare
     b         constant batch := r.batch;
     docs      text[] := r.docs;
-    head      log_head;
     received  bigint;
-    settings  recording;
     routes    bigint[];
+    special   record;
     did       record;
 begin
-    head := record_begin(guild, bot, cardinality(b.events));
+    h := heads_take(h);
     received := ms(clock_timestamp());
-    settings := record_settings(guild, bot);
-    verdicts := record_known(guild, bot, b.events, head.last_at);
+    h.settings := record_settings(h);
+    special := heads_special(h.settings);
+    verdicts := record_known(h, b.events);
+
+    if array_position(b.types, null) is not null then
+        verdicts := array(
+            select case when v.verdict is null and v.type is null
+                        then 'absorbed' else v.verdict end
+              from unnest(verdicts, b.types) with ordinality
+                       v (verdict, type, place)
+             order by v.place);
+    end if;
 
     if timed then
         verdicts := record_times(b.times, received, verdicts);
     end if;
 
-    did := record_rules(guild, bot, settings, b, docs, verdicts);
+    did := record_rules(h, b, docs, special.roles, special.places, verdicts);
     verdicts := did.verdicts;
     routes := did.routes;
 
-    if settings.holds then
-        verdicts := active_ignore_apply(guild, bot, settings, b, docs,
-                                        verdicts);
+    if special.holds then
+        verdicts := heads_hide(h, b, docs, verdicts);
     end if;
 
     if r.verdicts is not null then
@@ -179,74 +261,198 @@ begin
         docs := record_truncate(b.crowded, docs);
     end if;
 
-    ids := record_store(head, received, settings, b, docs, verdicts, routes);
-    ids := record_answered(guild, bot, b.events, verdicts, ids);
+    ids := record_store(h, received, b, docs, verdicts, routes,
+                        special.holds, special.first_at);
+    ids := record_answered(h, b.events, verdicts, ids);
 
-    if head.arrival >> 10 < head.arrival + cardinality(b.events) >> 10 then
-        perform search_come_due(guild, bot);
-    end if;
+    perform search_come_due(n.guild, n.bot)
+       from unnest(h.guilds, h.bots, h.sizes, h.arrivals)
+                n (guild, bot, size, arrival)
+      where n.arrival >> 10 < n.arrival + n.size >> 10;
 end $$;
 
 
--- Takes the (server, bot) to the end of the transaction, which makes arrival
--- numbers follow the order of commits and counts exact: its head as it was
--- before these n arrivals, but for last_at, which is their time and never goes
--- back, whatever the clock does. Blocks are due when 64 wait, or one has for a
--- day.
+-- Active ignore, of the servers that have it.
+
+create or replace function heads_hide(h heads, b batch, docs text[],
+    verdicts text[])
+returns text[] language plpgsql as $$
+declare
+    its  record;
+begin
+    for its in
+        select n.place, n.guild, n.bot, n.first, n.first + n.size - 1 as last
+          from unnest(h.guilds, h.bots, h.firsts, h.sizes) with ordinality
+                   n (guild, bot, first, size, place)
+         where (h.settings[n.place]).holds
+         order by n.place
+    loop
+        verdicts[its.first : its.last] := active_ignore_apply(its.guild,
+            its.bot, h.settings[its.place],
+            batch_part(b, its.first, its.last), docs[its.first : its.last],
+            verdicts[its.first : its.last]);
+    end loop;
+
+    return verdicts;
+end $$;
+
+
+-- Takes a (server, bot) to the end of the transaction: its head as it was
+-- before these n arrivals, but for last_at, which is their time.
 
 create or replace function record_begin(guild bigint, bot smallint, n int)
 returns log_head language plpgsql as $$
 declare
-    at    constant timestamptz := clock_timestamp();
     head  log_head;
 begin
-    insert into log_head as h (guild_id, bot, arrival, since, last_at, due_at)
-    values (guild, bot, n, at, at,
-            case when n >= block_size() then at
-                 when n > 0 then at + interval '1 day' end)
-    on conflict on constraint log_head_pkey
-        do update set arrival = h.arrival + n,
-                      last_at = case when n > 0
-                          then greatest(h.last_at, clock_timestamp())
-                          else h.last_at end,
-                      due_at = case
-                          when h.arrival + n - h.blocked >= block_size()
-                          then least(h.due_at, at)
-                          when n = 0 then h.due_at
-                          else coalesce(h.due_at, at + interval '1 day') end
-    returning * into head;
-
+    select * into head
+      from record_begins(array[guild], array[bot], array[n]);
     head.arrival := head.arrival - n;
-
-    if n > 0 and current_setting('guildlog.day', true)
-                 is distinct from today()::text
-    then
-        perform partitions_reach();
-        perform set_config('guildlog.day', today()::text, false);
-    end if;
-
-    if head.arrival = 0 and n > 0 then
-        perform search_give(guild, bot);
-    end if;
 
     return head;
 end $$;
 
 
-create or replace function record_settings(guild bigint, bot smallint)
-returns recording language plpgsql stable as $$
+-- Takes these to the end of the transaction, in their order, which makes
+-- arrival numbers follow the order of commits and counts exact: their heads
+-- behind so many arrivals. last_at is the time of these, and never goes back,
+-- whatever the clock does. Blocks are due when 64 wait, or one has for a day.
+
+create or replace function record_begins(guilds bigint[], bots smallint[],
+    sizes int[])
+returns setof log_head language plpgsql as $$
 declare
-    it  recording;
+    at  constant timestamptz := clock_timestamp();
 begin
-    select not exists (select from server s
-                        where s.guild_id = guild and s.plan <> 'free'),
-           case when o.guild_id is not null
-                then row(o.*)::logging_options else options_default() end,
-           exists (select from logging_type t
-                    where t.guild_id = guild
-                      and t.bot = record_settings.bot
-                      and t.active_ignore),
-           (select row(
+    return query
+        insert into log_head as h (guild_id, bot, arrival, since, last_at,
+                                   due_at)
+        select n.guild, n.bot, n.size, at, at,
+               case when n.size >= block_size() then at
+                    when n.size > 0 then at + interval '1 day' end
+          from unnest(guilds, bots, sizes) n (guild, bot, size)
+        on conflict on constraint log_head_pkey
+            do update set arrival = h.arrival + excluded.arrival,
+                          last_at = case when excluded.arrival > 0
+                              then greatest(h.last_at, clock_timestamp())
+                              else h.last_at end,
+                          due_at = case
+                              when h.arrival + excluded.arrival - h.blocked
+                                   >= block_size()
+                              then least(h.due_at, at)
+                              when excluded.arrival = 0 then h.due_at
+                              else coalesce(h.due_at, at + interval '1 day')
+                              end
+        returning *;
+end $$;
+
+
+-- Takes those that a batch is about, and says what was there before.
+
+create or replace function heads_take(h heads)
+returns heads language plpgsql as $$
+begin
+    select array_agg(l.arrival - n.size order by n.place),
+           array_agg(l.last_at order by n.place)
+      into h.arrivals, h.untils
+      from unnest(h.guilds, h.bots, h.sizes) with ordinality
+               n (guild, bot, size, place)
+      join record_begins(h.guilds, h.bots, h.sizes) l
+        on l.guild_id = n.guild and l.bot = n.bot;
+
+    if cardinality(h.heads) > 0
+       and current_setting('guildlog.day', true)
+           is distinct from today()::text
+    then
+        perform partitions_reach();
+        perform set_config('guildlog.day', today()::text, false);
+    end if;
+
+    if 0 = any (h.arrivals) then
+        perform search_give(n.guild, n.bot)
+           from unnest(h.guilds, h.bots, h.sizes, h.arrivals)
+                    n (guild, bot, size, arrival)
+          where n.arrival = 0 and n.size > 0;
+    end if;
+
+    return h;
+end $$;
+
+
+-- What the configuration of each says. Each row is looked up by its key.
+
+create or replace function record_settings(h heads)
+returns recording[] language plpgsql stable as $$
+begin
+    return array(
+        select row(coalesce(s.plan, 'free') = 'free', k.options,
+                   (k.options).active_ignore
+                   or exists (select from logging_type t
+                               where t.guild_id = n.guild and t.bot = n.bot
+                                 and (h.lone is null or t.guild_id = h.lone)
+                                 and t.active_ignore),
+                   case when exists (select from ignore_entry i
+                                      where i.guild_id = n.guild
+                                        and (h.lone is null
+                                             or i.guild_id = h.lone)
+                                        and i.bot = n.bot)
+                        then ignored_of(n.guild, n.bot) end,
+                   case when c.guild_id is not null
+                        then row(c.*)::logging_channels end,
+                   l.first_log_at)::recording
+          from unnest(h.guilds, h.bots) with ordinality n (guild, bot, place)
+          left join lateral (
+               select x.plan from server x
+                where x.guild_id = n.guild
+                  and (h.lone is null or x.guild_id = h.lone) offset 0) s
+            on true
+          left join lateral (
+               select x.first_log_at from log_head x
+                where x.guild_id = n.guild and x.bot = n.bot
+                  and (h.lone is null or x.guild_id = h.lone) offset 0) l
+            on true
+          left join lateral (
+               select x.* from logging_channels x
+                where x.guild_id = n.guild and x.bot = n.bot
+                  and (h.lone is null or x.guild_id = h.lone) offset 0) c
+            on true
+          left join lateral (
+               select x.* from logging_options x
+                where x.guild_id = n.guild and x.bot = n.bot
+                  and (h.lone is null or x.guild_id = h.lone) offset 0) o
+            on true
+         cross join lateral (
+               select case when o.guild_id is not null
+                           then row(o.*)::logging_options
+                           else options_default() end offset 0) k (options)
+         order by n.place);
+end $$;
+
+
+-- What of that needs more than a look.
+
+create or replace function heads_special(settings recording[],
+    out roles boolean, out places boolean, out holds boolean,
+    out first_at bigint)
+language plpgsql immutable as $$
+begin
+    select bool_or((s.lists).executor_roles is not null
+                   or (s.lists).target_roles is not null),
+           bool_or((s.lists).channels is not null
+                   or (s.lists).categories is not null),
+           bool_or(s.holds),
+           case when bool_and(s.first_at is not null)
+                then max(s.first_at) end
+      into roles, places, holds, first_at
+      from unnest(settings) s;
+end $$;
+
+
+create or replace function ignored_of(guild bigint, bot smallint)
+returns ignored language plpgsql stable as $$
+begin
+    return (
+        select row(
                 array_agg(i.ignore_value) filter (where i.ignore_type = 0),
                 array_agg(i.ignore_value) filter (where i.ignore_type = 1),
                 array_agg(i.ignore_value) filter (where i.ignore_type = 2),
@@ -255,54 +461,60 @@ begin
                 array_agg(i.ignore_value) filter (where i.ignore_type = 5),
                 array_agg(i.ignore_value) filter (where i.ignore_type = 6)
                 )::ignored
-              from ignore_entry i
-             where i.guild_id = guild and i.bot = record_settings.bot),
-           (select row(c.*)::logging_channels from logging_channels c
-             where c.guild_id = guild and c.bot = record_settings.bot),
-           h.first_log_at
-      into it.free, it.options, it.holds, it.lists, it.channels, it.first_at
-      from log_head h
-      left join logging_options o
-        on o.guild_id = guild and o.bot = record_settings.bot
-     where h.guild_id = guild and h.bot = record_settings.bot;
-
-    it.holds := it.holds or (it.options).active_ignore;
-
-    return it;
+          from ignore_entry i
+         where i.guild_id = guild and i.bot = ignored_of.bot);
 end $$;
 
 
--- Those that are known: recorded within 24 hours, and not after "until".
+-- Those that are known: recorded within 24 hours, and not after "untils". Ids
+-- that grow with time, as the platform's do, lie behind all that a server has:
+-- one question says it of all of its entries. It looks at whole days, of which
+-- the first event that is found is one to be looked at. The others are asked
+-- for one by one, so that it is the whole index that is asked, whatever the
+-- statistics of a young partition say.
 
-create or replace function record_known(guild bigint, bot smallint,
-    events text[], until timestamptz)
+create or replace function record_known(h heads, events text[])
 returns text[] language plpgsql as $$
 declare
-    low    text;
-    high   text;
-    n      int;
-    known  text[] := '{}';
+    since   constant timestamptz := date_trunc('day',
+                                        now() - interval '24 hours', 'UTC');
+    latest  constant timestamptz := (select max(u) from unnest(h.untils) u);
+    old     int[];             -- heads that may know some
+    known   int[] := '{}';     -- places
+    n       int;               -- of events that differ
 begin
-    select min(e collate "C"), max(e collate "C"),
-           count(distinct e collate "C")
-      into low, high, n
-      from unnest(events) e;
+    select array_agg(d.head) filter (where d.old), sum(d.n) into old, n
+      from (select e.head, e.n, (
+                       select true from log_arrival l
+                        where l.guild_id = g.guild and l.bot = g.bot
+                          and (h.lone is null or l.guild_id = h.lone)
+                          and l.event_id between e.low and e.high
+                          and l.recorded_at >= since
+                          and l.recorded_at <= latest
+                          and l.recorded_at <= g.until limit 1) as old
+              from (select u.head, min(u.id collate "C") as low,
+                           max(u.id collate "C") as high,
+                           count(distinct u.id collate "C") as n
+                      from unnest(h.heads, events) u (head, id)
+                     group by u.head) e
+              join unnest(h.guilds, h.bots, h.untils) with ordinality
+                       g (guild, bot, until, head) on g.head = e.head
+            offset 0) d;
 
-    if record_between(guild, bot, low, high, until) then
-
-        -- one by one, so that it is the whole index that is asked, whatever
-        -- the statistics of a young partition say
-
+    if old is not null then
         known := array(
-            select u.id
-              from unnest(events) u (id)
-             where (select true from log_arrival l
-                     where l.guild_id = guild
-                       and l.bot = record_known.bot
+            select u.place
+              from unnest(h.heads, events) with ordinality u (head, id, place)
+              join unnest(h.guilds, h.bots, h.untils) with ordinality
+                       g (guild, bot, until, head) on g.head = u.head
+             where u.head = any (old)
+               and (select true from log_arrival l
+                     where l.guild_id = g.guild and l.bot = g.bot
+                       and (h.lone is null or l.guild_id = h.lone)
                        and l.event_id = u.id
                        and l.recorded_at > now() - interval '24 hours'
-                       and l.recorded_at <= until
-                     limit 1));
+                       and l.recorded_at <= latest
+                       and l.recorded_at <= g.until limit 1));
     end if;
 
     if known = '{}' and n = cardinality(events) then
@@ -311,11 +523,14 @@ begin
 
     return array(
         select case when e.id is null then 'error'
-                    when e.id = any (known) or e.nth > 1 then 'duplicate' end
+                    when k.place is not null or e.nth > 1 then 'duplicate'
+                    end
           from (select n.id, n.place,
-                       row_number() over (partition by n.id
+                       row_number() over (partition by n.head, n.id
                                           order by n.place) as nth
-                  from unnest(events) with ordinality n (id, place)) e
+                  from unnest(h.heads, events) with ordinality
+                           n (head, id, place)) e
+          left join unnest(known) k (place) on k.place = e.place
          order by e.place);
 end $$;
 
@@ -344,28 +559,6 @@ begin
                     then 'time' else v.verdict end
           from unnest(verdicts) with ordinality v (verdict, place)
          order by v.place);
-end $$;
-
-
--- Is an event known whose id lies between these, maybe for more than 24 h? Ids
--- that grow with time, as the platform's do, lie behind all of them: one
--- question says it of the whole array. It looks at whole days, of which the
--- first event that is found is one to be looked at.
-
-create or replace function record_between(guild bigint, bot smallint,
-    low text, high text, until timestamptz)
-returns boolean language plpgsql stable as $$
-declare
-    since  constant timestamptz := date_trunc('day',
-                                       now() - interval '24 hours', 'UTC');
-begin
-    return exists (
-        select from log_arrival l
-         where l.guild_id = guild
-           and l.bot = record_between.bot
-           and l.event_id between low and high
-           and l.recorded_at >= since
-           and l.recorded_at <= until);
 end $$;
 
 

@@ -14,6 +14,26 @@ begin
 end $$;
 
 
+-- What became of an entry, in a word.
+
+create or replace function record_word(verdict text)
+returns text language sql immutable as $$
+    select case when verdict is null then 'recorded'
+                when verdict = 'time' then 'error'
+                else verdict end
+$$;
+
+
+create or replace function record_words(verdicts text[])
+returns jsonb language plpgsql immutable as $$
+begin
+    return to_jsonb(array(
+        select record_word(v.verdict)
+          from unnest(verdicts) with ordinality v (verdict, place)
+         order by v.place));
+end $$;
+
+
 -- How many entries came to which end: {"recorded": 5, …}.
 
 create or replace function record_counts(verdicts text[])
@@ -25,9 +45,7 @@ begin
 
     return (
         select coalesce(jsonb_object_agg(v.outcome, v.n), '{}')
-          from (select case when u.verdict is null then 'recorded'
-                            when u.verdict = 'time' then 'error'
-                            else u.verdict end as outcome, count(*) as n
+          from (select record_word(u.verdict) as outcome, count(*) as n
                   from unnest(verdicts) u (verdict) group by 1) v);
 end $$;
 

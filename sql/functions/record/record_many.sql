@@ -82,75 +82,19 @@ create or replace function record_many(guilds bigint[], bots smallint[],
     out body text, out counts jsonb)
 language plpgsql as $$
 declare
-    until     constant timestamptz := record_until();
-    verdicts  text[] := array_fill('error'::text,
-                                   array[cardinality(guilds)]);
-    ids       bigint[] := array_fill(null::bigint,
-                                     array[cardinality(guilds)]);
-    faults    text[] := '{}';
-    obstacle  text;
-    part      record;
-    ended     text[];      -- verdicts of a part; null: it was not recorded
-    numbers   bigint[];
+    did  record;
 begin
-    -- sorted, so that all are ready before the first one is recorded
-
-    for part in
-        select p.*, r.ready
-          from record_parts(guilds, bots, b, docs) p
-         cross join lateral (
-             select case when not apart
-                    then record_ready(p.guild, p.bot, p.batch, p.docs,
-                             case when clock_timestamp() < until
-                             then 500 end) end) r (ready)
-         order by case when apart then p.size end, p.guild, p.bot
-    loop
-        obstacle := server_obstacle(part.guild);
-
-        if obstacle is not null then
-            errors := errors || (
-                select jsonb_agg(jsonb_build_object(
-                           'index', p - 1, 'error', obstacle))
-                  from unnest(part.places) p);
-            continue;
-        end if;
-
-        ended := null;
-        numbers := null;
-
-        if not apart then
-            select r.verdicts, r.ids into ended, numbers
-              from record_part(part.guild, part.bot, part.ready) r;
-        elsif clock_timestamp() < until then
-            begin
-                select r.verdicts, r.ids into ended, numbers
-                  from record_part(part.guild, part.bot,
-                           record_ready(part.guild, part.bot, part.batch,
-                                        part.docs, 500)) r;
-            exception when query_canceled or others then
-                faults := faults || format(
-                    'server %s: %s entries are to be sent again, %s %s',
-                    part.guild, cardinality(part.places), sqlstate, sqlerrm);
-            end;
-        end if;
-
-        for i in 1 .. cardinality(part.places) loop
-            verdicts[part.places[i]] := case when ended is null
-                                             then 'postponed'
-                                             else ended[i] end;
-            ids[part.places[i]] := numbers[i];
-        end loop;
-    end loop;
-
+    did := record_together(guilds, bots, b, docs, errors, apart);
     status := 200;
-    counts := record_counts(verdicts);
-    body := record_answer(record_told(record_sorted(errors), verdicts),
-                          counts, ids);
+    counts := record_counts(did.verdicts);
+    body := record_answer(record_told(did.told, did.verdicts), counts,
+                          did.ids);
 
     if apart then
-        counts := counts || jsonb_build_object('faults', faults);
+        counts := counts || jsonb_build_object('faults', did.faults);
 
-        if verdicts <> '{}' and array_remove(verdicts, 'postponed') = '{}'
+        if did.verdicts <> '{}'
+           and array_remove(did.verdicts, 'postponed') = '{}'
         then
             status := 503;
             body := '{"error": "nothing was recorded, send it again"}';
@@ -159,13 +103,136 @@ begin
 end $$;
 
 
-create or replace function record_part(guild bigint, bot smallint,
-    ready readied, out verdicts text[], out ids bigint[])
+-- What became of each: told has the errors, those that were known before and
+-- others. Together it is all or nothing.
+
+create or replace function record_together(guilds bigint[], bots smallint[],
+    b batch, docs text[], errors jsonb, apart boolean default false,
+    out verdicts text[], out ids bigint[], out told jsonb, out faults text[])
 language plpgsql as $$
+declare
+    until    constant timestamptz := record_until();
+    sorted   record;
+    did      record;
+    ended    text[];      -- in the order of the sorted ones
+    numbers  bigint[];
+    places   int[];
 begin
-    select r.verdicts, r.ids into verdicts, ids
-      from record_readied(guild, bot, ready, true) r;
-    perform server_still_open(guild);
+    verdicts := array_fill('error'::text, array[cardinality(guilds)]);
+    ids := array_fill(null::bigint, array[cardinality(guilds)]);
+    faults := '{}';
+    sorted := record_heads(guilds, bots, b, docs);
+    told := case when sorted.errors = '[]' then errors
+                 else record_sorted(errors || sorted.errors) end;
+
+    if sorted.h is null then
+        return;
+    end if;
+
+    if apart then
+        did := record_heads_apart(sorted.h, sorted.batch, sorted.docs, until);
+        faults := did.faults;
+    elsif servers_apart() then
+        did := record_heads_each(sorted.h, sorted.batch, sorted.docs);
+    else
+        did := record_readied(sorted.h, record_ready(sorted.h, sorted.batch,
+                                  sorted.docs, 500, until), true);
+        perform servers_still_open((sorted.h).guilds);
+    end if;
+
+    ended := did.verdicts;
+    numbers := did.ids;
+    places := sorted.places;
+
+    for i in 1 .. cardinality(places) loop
+        verdicts[places[i]] := ended[i];
+        ids[places[i]] := numbers[i];
+    end loop;
+end $$;
+
+
+-- Each server by itself, the smallest ones first.
+
+create or replace function record_heads_apart(h heads, b batch, docs text[],
+    until timestamptz, out verdicts text[], out ids bigint[],
+    out faults text[])
+language plpgsql as $$
+declare
+    part   record;
+    ended  record;
+begin
+    verdicts := array_fill('postponed'::text, array[cardinality(b.events)]);
+    ids := array_fill(null::bigint, array[cardinality(b.events)]);
+    faults := '{}';
+
+    for part in
+        select n.guild, n.bot, n.size, n.first, n.first + n.size - 1 as last
+          from unnest(h.guilds, h.bots, h.sizes, h.firsts)
+                   n (guild, bot, size, first)
+         cross join lateral (
+               select sum(length(d))
+                 from unnest(docs[n.first : n.first + n.size - 1]) d)
+               l (length)
+         order by l.length, n.guild, n.bot
+    loop
+        exit when clock_timestamp() >= until;
+
+        begin
+            ended := record_batch(part.guild, part.bot,
+                batch_piece(b, part.first, part.last),
+                docs[part.first : part.last], 500, true);
+            perform server_still_open(part.guild);
+            verdicts[part.first : part.last] := ended.verdicts;
+            ids[part.first : part.last] := ended.ids;
+        exception when query_canceled or others then
+            faults := faults || format(
+                'server %s: %s entries are to be sent again, %s %s',
+                part.guild, part.size, sqlstate, sqlerrm);
+        end;
+    end loop;
+end $$;
+
+
+-- Each server by itself, in their order.
+
+create or replace function record_heads_each(h heads, b batch, docs text[],
+    out verdicts text[], out ids bigint[])
+language plpgsql as $$
+declare
+    part  record;
+    did   record;
+begin
+    verdicts := '{}';
+    ids := '{}';
+
+    for part in
+        select n.guild, n.bot, n.first, n.first + n.size - 1 as last
+          from unnest(h.guilds, h.bots, h.sizes, h.firsts) with ordinality
+                   n (guild, bot, size, first, place)
+         order by n.place
+    loop
+        did := record_batch(part.guild, part.bot,
+            batch_piece(b, part.first, part.last),
+            docs[part.first : part.last], 500, true);
+        perform server_still_open(part.guild);
+        verdicts := verdicts || did.verdicts;
+        ids := ids || did.ids;
+    end loop;
+end $$;
+
+
+-- A part of a batch, with what is said of places.
+
+create or replace function batch_piece(b batch, low int, high int)
+returns batch language plpgsql immutable as $$
+declare
+    part  batch := batch_part(b, low, high);
+begin
+    part.prefixed := (select array_agg(p - low + 1) from unnest(b.prefixed) p
+                       where p between low and high);
+    part.crowded := (select array_agg(p - low + 1) from unnest(b.crowded) p
+                      where p between low and high);
+    return part;
 end $$;
 
 
@@ -182,45 +249,113 @@ begin
 end $$;
 
 
--- The entries by server and bot: their places in the whole, the batch that
--- they are, and how long their documents are.
+-- The entries by server and bot, with their places in the whole: those of
+-- servers that may be written for. h is null if there are none. They may be in
+-- that order: then nothing has to be moved.
 
-create or replace function record_parts(guilds bigint[], bots smallint[],
-    b batch, lines text[], out guild bigint, out bot smallint,
-    out places int[], out batch batch, out docs text[], out size bigint)
-returns setof record language plpgsql stable as $$
+create or replace function record_heads(guilds bigint[], bots smallint[],
+    b batch, lines text[], out h heads, out batch batch, out docs text[],
+    out places int[], out errors jsonb)
+language plpgsql stable as $$
+declare
+    shut   text[];
+    moved  record;
 begin
-    return query
-        select u.guild, u.its_bot, array_agg(u.place::int),
-               row(array_agg(u.event), array_agg(u.type), array_agg(u.at),
-                   array_agg(u.executor), array_agg(u.executor_bot),
-                   array_agg(u.executor_roles), array_agg(u.target),
-                   array_agg(u.target_bot), array_agg(u.target_roles),
-                   array_agg(u.channel), array_agg(u.parent),
-                   array_agg(u.category), array_agg(u.proxied),
-                   array_agg(u.nth::int)
-                       filter (where u.place = any (b.prefixed)),
-                   array_agg(u.nth::int)
-                       filter (where u.place = any (b.crowded))
-                  )::batch,
-               array_agg(u.doc), sum(length(u.doc))
-          from (select n.*, k.its_bot,
-                       row_number() over (partition by n.guild, k.its_bot
-                                          order by n.place) as nth
-                  from unnest(guilds, bots, b.events, b.types, b.times,
-                              b.executors, b.executor_bots, b.executor_roles,
-                              b.targets, b.target_bots, b.target_roles,
-                              b.channels, b.parents, b.categories,
-                              b.proxied, lines) with ordinality
-                           n (guild, bot, event, type, at, executor,
-                              executor_bot, executor_roles, target,
-                              target_bot, target_roles, channel, parent,
-                              category, proxied, doc, place)
-                 cross join lateral coalesce(n.bot, 0::smallint) k (its_bot)
-                 where n.event is not null
-                 order by n.guild, k.its_bot, n.place) u
-         group by 1, 2;
+    errors := '[]';
+    h := heads_ordered(guilds, bots);
+
+    if h.heads is not null and array_position(b.events, null) is null
+       and num_nonnulls(variadic server_obstacles(h.guilds)) = 0
+    then
+        batch := b;
+        docs := lines;
+        places := array(select generate_subscripts(guilds, 1));
+        return;
+    end if;
+
+    shut := server_obstacles(guilds);
+    errors := (
+        select coalesce(jsonb_agg(jsonb_build_object(
+                   'index', n.place - 1, 'error', n.obstacle)), '[]')
+          from unnest(shut, b.events) with ordinality
+                   n (obstacle, event, place)
+         where n.event is not null and n.obstacle is not null);
+
+    select array_agg(u.guild) as guilds, array_agg(u.bot) as bots,
+           array_agg(u.place::int) as places,
+           row(array_agg(u.event), array_agg(u.type), array_agg(u.at),
+               array_agg(u.executor), array_agg(u.executor_bot),
+               array_agg(u.executor_roles), array_agg(u.target),
+               array_agg(u.target_bot), array_agg(u.target_roles),
+               array_agg(u.channel), array_agg(u.parent),
+               array_agg(u.category), array_agg(u.proxied),
+               array_agg(u.nth::int) filter (where u.place = any (b.prefixed)),
+               array_agg(u.nth::int) filter (where u.place = any (b.crowded))
+              )::batch as batch,
+           array_agg(u.doc) as docs
+      into moved
+      from (select n.*, row_number() over (
+                       order by n.guild, coalesce(n.bot, 0), n.place) as nth
+              from unnest(guilds, bots, b.events, b.types, b.times,
+                          b.executors, b.executor_bots, b.executor_roles,
+                          b.targets, b.target_bots, b.target_roles,
+                          b.channels, b.parents, b.categories,
+                          b.proxied, lines, shut) with ordinality
+                       n (guild, bot, event, type, at, executor,
+                          executor_bot, executor_roles, target,
+                          target_bot, target_roles, channel, parent,
+                          category, proxied, doc, obstacle, place)
+             where n.event is not null and n.obstacle is null
+             order by n.guild, coalesce(n.bot, 0), n.place) u;
+
+    h := heads_ordered(moved.guilds, moved.bots);
+    batch := moved.batch;
+    docs := moved.docs;
+    places := moved.places;
 end $$;
 
 
--- Errors in the order of their places.
+-- The servers and bots of entries that are in their order; null: they are not,
+-- or there are none.
+
+create or replace function heads_ordered(guilds bigint[], bots smallint[])
+returns heads language plpgsql immutable as $$
+declare
+    h       heads;
+    its     bigint[] := '{}';
+    bot_of  smallint[] := '{}';
+    firsts  int[] := '{}';
+    sizes   int[] := '{}';
+    heads   int[] := '{}';
+    n       int := 0;
+    guild   bigint;
+    bot     smallint;
+begin
+    for i in 1 .. coalesce(cardinality(guilds), 0) loop
+        bot := coalesce(bots[i], 0);
+
+        if guilds[i] = guild and bot = bot_of[n] then
+            sizes[n] := sizes[n] + 1;
+        elsif guilds[i] < guild or guilds[i] = guild and bot < bot_of[n]
+              or guilds[i] is null
+        then
+            return null;
+        else
+            guild := guilds[i];
+            n := n + 1;
+            its[n] := guild;
+            bot_of[n] := bot;
+            firsts[n] := i;
+            sizes[n] := 1;
+        end if;
+
+        heads[i] := n;
+    end loop;
+
+    if n > 0 then
+        h := row(its, bot_of, sizes, firsts, heads, null, null, null,
+                 lone_of(its))::heads;
+    end if;
+
+    return h;
+end $$;

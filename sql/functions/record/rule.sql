@@ -1,11 +1,11 @@
 -- The rules of recording: stages of a batch that change what an entry says or
 -- keep it from being stored.
 
--- members of the directory, by what their roles bring about
+-- what is true of the executor and the target of each entry
 
-call type_make('role_bearers', $$
-    executors  bigint[],
-    targets    bigint[]
+call type_make('bearers', $$
+    executors  boolean[],
+    targets    boolean[]
 $$);
 
 -- what happened in channels or categories of the ignore lists
@@ -19,7 +19,7 @@ $$);
 -- "[USERID] rest" as the reason of a bot: USERID did it, for that rest. Only
 -- the entries that have such a prefix are touched, one by one.
 
-create or replace function record_prefixes(guild bigint, inout b batch,
+create or replace function record_prefixes(h heads, inout b batch,
     inout docs text[])
 language plpgsql stable as $$
 declare
@@ -27,10 +27,12 @@ declare
     executor_bots   boolean[] := b.executor_bots;
     executor_roles  text[] := b.executor_roles;
     place           int;
+    guild           bigint;
     e               jsonb;
     parts           text[];
 begin
     foreach place in array b.prefixed loop
+        guild := h.guilds[h.heads[place]];
         e := entry_of(docs[place]);
         parts := regexp_match(e ->> 'reason', '^\[([0-9]{17,20})\]\s*(.*)$');
 
@@ -69,27 +71,25 @@ end $$;
 -- channel each of them goes to. What an entry does not say, the directory may
 -- know.
 
-create or replace function record_rules(guild bigint, bot smallint,
-    settings recording, b batch, docs text[], inout verdicts text[],
+create or replace function record_rules(h heads, b batch, docs text[],
+    by_roles boolean, by_places boolean, inout verdicts text[],
     out routes bigint[])
 language plpgsql stable as $$
 declare
-    options    constant logging_options := settings.options;
-    lists      constant ignored := settings.lists;
     now_ms     constant bigint := ms(clock_timestamp());
     types      constant smallint[] := b.types;
     executors  constant text[] := b.executors;
     targets    constant text[] := b.targets;
-    bots       constant bigint[] := bots_among(guild, b);
-    roles      role_bearers;
+    bots       constant bearers := bots_among(h, b);
+    roles      bearers;
     places     ignored_places;
 begin
-    if lists.executor_roles is not null or lists.target_roles is not null then
-        roles := roles_among(guild, lists, b);
+    if by_roles then
+        roles := roles_among(h, b);
     end if;
 
-    if lists.channels is not null or lists.categories is not null then
-        places := places_among(guild, lists, b);
+    if by_places then
+        places := places_among(h, b);
     end if;
 
     select array_agg(r.verdict), array_agg(r.route)
@@ -103,12 +103,12 @@ begin
 
                when t.ignores_bot_executors
                 and coalesce(b.executor_bots[e.place],
-                             e.executor::bigint = any (bots))
+                             bots.executors[e.place])
                then 'bot_executor'
 
                when t.ignores_bot_targets
                 and coalesce(b.target_bots[e.place],
-                             e.target::bigint = any (bots))
+                             bots.targets[e.place])
                then 'bot_target'
 
                when t.of_place and places.channels[e.place]
@@ -117,28 +117,28 @@ begin
                when t.of_place and places.categories[e.place]
                then 'ignored_category'
 
-               when e.executor = any (lists.executors)
+               when e.executor = any ((s.lists).executors)
                then 'ignored_executor'
 
-               when e.target = any (lists.targets)
+               when e.target = any ((s.lists).targets)
                then 'ignored_target'
 
                when coalesce(b.executor_roles[e.place]::text[]
-                             && lists.executor_roles,
-                             e.executor::bigint = any (roles.executors))
+                             && (s.lists).executor_roles,
+                             roles.executors[e.place])
                then 'ignored_executor_role'
 
                when coalesce(b.target_roles[e.place]::text[]
-                             && lists.target_roles,
-                             e.target::bigint = any (roles.targets))
+                             && (s.lists).target_roles,
+                             roles.targets[e.place])
                then 'ignored_target_role'
 
-               when lists.contents is not null and e.type in (3, 4, 5)
+               when (s.lists).contents is not null and e.type in (3, 4, 5)
                 and content_of(entry_of(docs[e.place]))
-                    = any (lists.contents)
+                    = any ((s.lists).contents)
                then 'ignored_content'
 
-               when options.proxy_integration and b.proxied[e.place]
+               when (s.options).proxy_integration and b.proxied[e.place]
                 and e.type in (4, 5) and e.executor is null
                 and coalesce(coalesce(b.times[e.place], now_ms)
                              - (entry_of(docs[e.place])
@@ -147,112 +147,170 @@ begin
                then 'proxied'
                end as verdict,
                t.route
-          from (select n as place, verdicts[n] as verdict, types[n] as type,
-                       executors[n] as executor, targets[n] as target
+          from (select n as place, h.heads[n] as head, verdicts[n] as verdict,
+                       types[n] as type, executors[n] as executor,
+                       targets[n] as target
                   from generate_subscripts(verdicts, 1) n offset 0) e
+          left join unnest(h.settings) with ordinality
+                        s (free, options, holds, lists, channels, first_at,
+                           head) on s.head = e.head
           left join (
-            select t.id, c.enabled,
+            select d.head, t.id, c.enabled,
                    coalesce(c.log_channel,
-                            channel_of(settings.channels, t.route))
+                            channel_of(s.channels, t.route))
                        as route,
                    not t.always_log_bots
-                   and (settings.free or coalesce(c.ignore_bot_executors,
-                                             options.ignore_bot_executors))
+                   and (s.free or coalesce(c.ignore_bot_executors,
+                                     (s.options).ignore_bot_executors))
                        as ignores_bot_executors,
                    not t.always_log_bots
-                   and (settings.free or coalesce(c.ignore_bot_targets,
-                                             options.ignore_bot_targets))
+                   and (s.free or coalesce(c.ignore_bot_targets,
+                                     (s.options).ignore_bot_targets))
                        as ignores_bot_targets,
                    t.category in ('categoryText', 'categoryVoice',
                                   'categoryChannels') as of_place
-              from log_type t
-              left join logging_type c
-                on c.guild_id = guild and c.bot = record_rules.bot
-               and c.log_type = t.id
-             where t.id = any (types)
-            offset 0) t on t.id = e.type
+              from (select distinct u.head, u.type
+                      from unnest(h.heads, types) u (head, type)
+                    offset 0) d
+              join log_type t on t.id = d.type
+              join unnest(h.settings) with ordinality
+                       s (free, options, holds, lists, channels, first_at,
+                          head) on s.head = d.head
+              left join lateral (
+                   select x.* from logging_type x
+                    where x.guild_id = h.guilds[d.head]
+                      and (h.lone is null or x.guild_id = h.lone)
+                      and x.bot = h.bots[d.head] and x.log_type = d.type
+                   offset 0) c on true
+            offset 0) t on t.head = e.head and t.id = e.type
          order by e.place) r;
 end $$;
 
 
--- Of the members of whom the entries do not say it, those that are bots; asked
--- one by one, as record_known() does.
+-- Which entries were done by, or to, somebody of whom they do not say whether
+-- it is a bot, and who is one; asked one by one, as record_known() does. Null:
+-- none was.
 
-create or replace function bots_among(guild bigint, b batch)
-returns bigint[] language plpgsql stable as $$
-begin
-    return array(
-        select u.id
-          from (select e.executor::bigint
-                  from unnest(b.executors, b.executor_bots)
-                           e (executor, bot)
-                 where e.bot is null
-                 union
-                select e.target::bigint
-                  from unnest(b.targets, b.target_bots) e (target, bot)
-                 where e.bot is null) u (id)
-         where (select d.bot from directory_one(guild, 0, u.id) d));
-end $$;
-
-
--- Those that have a role of the ignore lists.
-
-create or replace function roles_among(guild bigint, lists ignored, b batch)
-returns role_bearers language plpgsql stable as $$
+create or replace function bots_among(h heads, b batch)
+returns bearers language plpgsql stable as $$
 declare
-    it  role_bearers;
+    it     bearers;
+    heads  int[];
+    ids    bigint[];
 begin
-    it.executors := array(
-        select u.id from (select distinct e::bigint
-                            from unnest(b.executors) e) u (id)
-         where (select d.roles::text[] && lists.executor_roles
-                  from directory_one(guild, 0, u.id) d));
-    it.targets := array(
-        select u.id from (select distinct e::bigint
-                            from unnest(b.targets) e) u (id)
-         where (select d.roles::text[] && lists.target_roles
-                  from directory_one(guild, 0, u.id) d));
+    select array_agg(u.head), array_agg(u.id) into heads, ids
+      from (select e.head, e.who::bigint as id
+              from unnest(h.heads, b.executors, b.executor_bots)
+                       e (head, who, bot)
+             where e.bot is null and e.who is not null
+             union
+            select e.head, e.who::bigint
+              from unnest(h.heads, b.targets, b.target_bots)
+                       e (head, who, bot)
+             where e.bot is null and e.who is not null) u
+     where (select d.bot from directory_one(h.guilds[u.head], 0, u.id) d);
+
+    if heads is not null then
+        it.executors := people_among(h.heads, b.executors, heads, ids);
+        it.targets := people_among(h.heads, b.targets, heads, ids);
+    end if;
 
     return it;
 end $$;
 
 
--- Which entries happened in a channel or a category of the ignore lists. A
--- channel is under those above it, a thread's or a post's channel and the
--- categories; one of which nobody knows whether it is a category counts as
--- both.
+-- Which entries are of one of these: at each place whose, and what person.
 
-create or replace function places_among(guild bigint, lists ignored, b batch)
+create or replace function people_among(heads int[], people text[],
+    their_heads int[], ids bigint[])
+returns boolean[] language plpgsql immutable as $$
+begin
+    return array(
+        select u.id is not null
+          from unnest(heads, people) with ordinality e (head, who, place)
+          left join unnest(their_heads, ids) u (head, id)
+            on u.head = e.head and u.id = e.who::bigint
+         order by e.place);
+end $$;
+
+
+-- Which entries were done by, or to, somebody who has a role of the ignore
+-- lists.
+
+create or replace function roles_among(h heads, b batch)
+returns bearers language plpgsql stable as $$
+declare
+    it  bearers;
+begin
+    select array_agg((x.roles && (s.lists).executor_roles) is true
+                     order by e.place),
+           array_agg((y.roles && (s.lists).target_roles) is true
+                     order by e.place)
+      into it.executors, it.targets
+      from unnest(h.heads, b.executors, b.targets) with ordinality
+               e (head, executor, target, place)
+      join unnest(h.settings) with ordinality
+               s (free, options, holds, lists, channels, first_at, head)
+        on s.head = e.head
+      left join lateral (
+           select d.roles::text[] from directory_one(h.guilds[e.head], 0,
+                      case when (s.lists).executor_roles is not null
+                           then e.executor::bigint end) d) x (roles) on true
+      left join lateral (
+           select d.roles::text[] from directory_one(h.guilds[e.head], 0,
+                      case when (s.lists).target_roles is not null
+                           then e.target::bigint end) d) y (roles) on true;
+
+    return it;
+end $$;
+
+
+-- Which entries happened in a channel or a category of the ignore lists.
+
+create or replace function places_among(h heads, b batch)
 returns ignored_places language plpgsql stable as $$
 declare
     it  ignored_places;
 begin
-    select array_agg(p.in_channel), array_agg(p.in_category)
+    select array_agg(p.in_channel order by e.place),
+           array_agg(p.in_category order by e.place)
       into it.channels, it.categories
-      from (
-        select e.channel = any (lists.channels)
-               and own.type is distinct from 4
-               or coalesce(e.parent, own.parent::text)
-                  = any (lists.channels)
-               and up.type is distinct from 4 as in_channel,
-               e.channel = any (lists.categories)
-               and coalesce(own.type, 4) = 4
-               or coalesce(e.parent, own.parent::text)
-                  = any (lists.categories)
-               and coalesce(up.type, 4) = 4
-               or e.category = any (lists.categories)
-               or up.parent::text = any (lists.categories) as in_category
-          from unnest(b.types, b.channels, b.parents, b.categories)
-                   with ordinality e (type, channel, parent, category, place)
-          left join lateral directory_one(guild, 1, e.channel::bigint) own
-            on true
-          left join lateral directory_one(
-                   guild, 1, coalesce(e.parent::bigint, own.parent)) up
-            on true
-         order by e.place) p;
+      from unnest(h.heads, b.channels, b.parents, b.categories)
+               with ordinality e (head, channel, parent, category, place)
+      join unnest(h.settings) with ordinality
+               s (free, options, holds, lists, channels, first_at, head)
+        on s.head = e.head
+      left join lateral place_among(h.guilds[e.head], s.lists, e.channel,
+                                    e.parent, e.category) p
+        on (s.lists).channels is not null or (s.lists).categories is not null;
 
     return it;
 end $$;
+
+
+-- A channel is under those above it, a thread's or a post's channel and the
+-- categories; one of which nobody knows whether it is a category counts as
+-- both.
+
+create or replace function place_among(guild bigint, lists ignored,
+    channel text, above text, category text, out in_channel boolean,
+    out in_category boolean)
+returns setof record language sql stable as $$
+    select channel = any (lists.channels)
+           and own.type is distinct from 4
+           or coalesce(above, own.parent::text) = any (lists.channels)
+           and up.type is distinct from 4,
+           channel = any (lists.categories)
+           and coalesce(own.type, 4) = 4
+           or coalesce(above, own.parent::text) = any (lists.categories)
+           and coalesce(up.type, 4) = 4
+           or category = any (lists.categories)
+           or up.parent::text = any (lists.categories)
+      from (values (1)) one (n)
+      left join lateral directory_one(guild, 1, channel::bigint) own on true
+      left join lateral directory_one(
+               guild, 1, coalesce(above::bigint, own.parent)) up on true
+$$;
 
 
 -- The channel a category's entries go to: its own, files that of the text,
