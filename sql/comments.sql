@@ -14,6 +14,8 @@ comment on table directory is
 comment on table doubt is
     'Messages of which it is not known whether the platform applied them: they '
     'are looked for again for a day.';
+comment on table event_head is
+    'A number that changes with each batch of events of a server.';
 comment on table filter is 'What is masked before an entry is stored.';
 comment on table filter_kind is 'The filters there are, in their order.';
 comment on table forgotten_person is
@@ -26,6 +28,9 @@ comment on table keeper is
 comment on table keeper_parked is
     'Servers that a task of the keeper failed for: they are left out for a '
     'while.';
+comment on table known is
+    'What the platform''s events have told: what members were (kind 4), voice '
+    'states (5), the server (6), things (7).';
 comment on table lane is
     'A lane is the queue in front of one webhook: a server, a bot, a channel.';
 comment on table lane_batch is
@@ -61,11 +66,20 @@ comment on table logging_options is 'Options of all log types of a bot.';
 comment on table logging_type is 'Options of one log type of a bot.';
 comment on table notification is
     'Changes of the configuration and troubles, the last 100 of a bot.';
+comment on table pair is
+    'Events and entries of the audit log that may be the same act: for some '
+    'seconds, until each is recorded with the other, or alone.';
 comment on table refusal is
     'How often the platform refused something to a server within ten minutes.';
 comment on table replay is
     'Entries that were sent again, and their new place in a lane. first: that '
     'were not sent so far, and whose row of log_arrival is gone.';
+comment on table said is
+    'Messages of the last 24 hours. doc is empty where one was deleted. '
+    'Partitioned by the hours of ids.';
+comment on table said_long is
+    'The same of servers on the Pro plan, of the last 14 days. Partitioned by '
+    'the days of ids.';
 comment on table schema_version is 'The migrations that were applied.';
 comment on table search_head is
     'The index of searches of a server and bot: how far it has come.';

@@ -74,6 +74,9 @@ create table if not exists schema_version (
 -- Migrations that add something. The functions of the release before go on with
 -- what they leave. See "How to add something" in README.md.
 
+\set migration 0064_events
+\ir migrate.sql
+
 \if :whole
 \else
     begin;

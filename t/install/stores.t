@@ -43,6 +43,7 @@ sub objects {
     my %seen;
     return grep { /\S/ && !$seen{$_}++ } map {
         s/\b(log_arrival|lane_batch)_(?:\d{8}|past)\w*/$1_DAY/g;
+        s/\b(said(?:_long)?)_\d+\w*/$1_DAY/g;
         s/FOR VALUES FROM \(.*?\) TO \(.*?\)/FOR VALUES/g;
         s/(?<=WITH \()(.*?)(?=\))/join ', ', sort split m{, }, $1/ge;
         s/\A\s+|\s+\z//gr;

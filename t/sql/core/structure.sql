@@ -346,7 +346,7 @@ select is_empty($$
        and i.indexrelid <> all ('{directory_channel,lane_channel,lane_webhook,
                                   lane_closed,lane_open_idx,lane_odd_idx,
                                   access_user_idx,log_head_due_at_idx,
-                                  log_block_settle_idx,
+                                  log_block_settle_idx,pair_due_idx,
                                   log_day_day_idx}'::regclass[])
 $$, 'and every index, but of the lists of what all servers have to do, and of '
     'whose a channel and a webhook is, and whose dashboard one may use');
