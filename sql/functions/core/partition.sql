@@ -1,5 +1,6 @@
 -- The partitions of what arrives and of what became of deliveries, made two
--- weeks ahead. What lies beyond is refused, so no row is ever moved.
+-- weeks ahead, and of what was said, made some hours ahead. What lies beyond is
+-- refused, or not kept, so no row is ever moved.
 
 
 -- The tables that are partitioned, by which key, into how many days each, and
@@ -13,12 +14,58 @@ returns setof record language sql immutable as $$
 $$;
 
 
--- The partitions of a table, with their bounds.
+-- The tables that are partitioned by ids: how long a span each partition has,
+-- how long it is kept when it is over, and how many spans are made ahead.
+
+create or replace function partitioned_ids(out parent text, out span bigint,
+    out kept interval, out ahead int)
+returns setof record language sql immutable as $$
+    values ('said', 3600000::bigint, interval '24 hours', 12),
+           ('said_long', 86400000::bigint, interval '14 days', 3)
+$$;
+
+
+-- The partition of that span, as it is called.
+
+create or replace function partition_name(parent text, span bigint)
+returns text language sql stable as $$
+    select parent || '_' || span
+$$;
+
+
+-- Spans from the first one that is kept to those ahead that have no partition.
+
+create or replace function spans_missing(out parent text, out span bigint,
+    out n bigint)
+returns setof record language plpgsql stable as $$
+declare
+    at  constant bigint := id_time(0);
+begin
+    return query
+        select t.parent, t.span, s.n
+          from partitioned_ids() t
+         cross join lateral generate_series(
+                   (ms(now() - t.kept) - at) / t.span,
+                   (ms(now()) - at) / t.span + t.ahead) s (n)
+         where to_regclass('guildlog.' || partition_name(t.parent, s.n))
+               is null;
+end $$;
+
+
+create or replace function bound_time(bound text)
+returns timestamptz language sql stable as $$
+    select case when bound ~ '^[0-9]+$'
+                then to_timestamp(id_time(bound::bigint) / 1000.0)
+                else bound::timestamptz end
+$$;
+
+
+-- The partitions of a table, with their bounds in time.
 
 create or replace function partitions(parent text, out name text,
     out low timestamptz, out high timestamptz)
 returns setof record language sql stable as $$
-    select c.relname, b.bounds[1]::timestamptz, b.bounds[2]::timestamptz
+    select c.relname, bound_time(b.bounds[1]), bound_time(b.bounds[2])
       from pg_inherits i
       join pg_class c on c.oid = i.inhrelid
      cross join lateral regexp_match(
@@ -57,14 +104,22 @@ create or replace function partition_make(parent text, low date, high date,
     name text default null)
 returns void language plpgsql as $$
 begin
-    name := coalesce(name, parent || '_' || to_char(low, 'YYYYMMDD'));
+    perform partition_attach(
+        parent, coalesce(name, parent || '_' || to_char(low, 'YYYYMMDD')),
+        low || ' 00:00Z', high || ' 00:00Z');
+end $$;
+
+
+create or replace function partition_attach(parent text, name text, low text,
+    high text)
+returns void language plpgsql as $$
+begin
     execute format('create table %I (like %I including all)', name, parent);
     execute format('alter table %I set (autovacuum_freeze_min_age = 0, '
                    'autovacuum_vacuum_insert_scale_factor = 0, '
                    'autovacuum_vacuum_insert_threshold = 20000)', name);
     execute format('alter table %I attach partition %I '
-                   'for values from (%L) to (%L)', parent, name,
-                   low || ' 00:00Z', high || ' 00:00Z');
+                   'for values from (%L) to (%L)', parent, name, low, high);
 end $$;
 
 
@@ -97,6 +152,11 @@ begin
             day := day + p.days;
         end loop;
     end loop;
+
+    perform partition_attach(s.parent, partition_name(s.parent, s.n),
+                             ((s.n * s.span) << 22)::text,
+                             (((s.n + 1) * s.span) << 22)::text)
+       from spans_missing() s;
 
     return true;
 exception when lock_not_available then

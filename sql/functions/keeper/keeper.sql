@@ -170,8 +170,9 @@ begin
 end $$;
 
 
--- Forgets the requests of active ignore that ran out, a server after the other.
--- Undone: held entries that were to be released a minute ago.
+-- Forgets the requests of active ignore that ran out, a server after the other,
+-- and pairs that have ended. Undone: held entries that were to be released a
+-- minute ago.
 
 create or replace function keeper_requests(budget int, out more boolean,
     out lag bigint)
@@ -195,10 +196,22 @@ begin
     -- who delivers does it; where nobody does, it is done here
 
     perform from held_release(least(budget, 1000));
+    perform pairs_expire();
     more := sessions_forget(budget) = budget;
     lag := (select count(*) from log_arrival h
              where h.held_to is not null
                and h.held_to < now() - interval '1 minute');
+end $$;
+
+
+-- What ended a minute ago spoils nothing any more, and who decides did not come
+-- to it again.
+
+create or replace function pairs_expire()
+returns void language plpgsql set enable_seqscan = off as $$
+begin
+    delete from pair p
+     where p.due < ms(clock_timestamp()) - 60000 and p.state = 1;
 end $$;
 
 

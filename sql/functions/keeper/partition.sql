@@ -1,17 +1,21 @@
 -- Taking away partitions that are past keeping: of what arrived when it is in
 -- blocks and three days old, of what became of deliveries when nothing is kept
--- that it tells of.
+-- that it tells of, and of what was said.
 
 
--- The partitions past keeping, the oldest first.
+-- The partitions past keeping, the oldest first: by time, and by ids.
 
-create or replace function partitions_expired(out parent text, out name text,
-    out high timestamptz)
+create or replace function partitions_expired(by_ids boolean default false,
+    out parent text, out name text, out high timestamptz)
 returns setof record language plpgsql stable as $$
 begin
     return query
         select t.parent, p.name, p.high
-          from partitioned() t
+          from (select d.parent, d.kept from partitioned() d
+                 where not by_ids
+                 union all
+                select i.parent, i.kept from partitioned_ids() i
+                 where by_ids) t
          cross join lateral partitions(t.parent) p
          where p.high <= now() - t.kept
          order by p.high;
@@ -64,11 +68,10 @@ end $$;
 
 
 -- Takes the oldest one away, if nothing needs it; whether there is more to do
--- at once. Whoever reads or records holds the table for a moment: it is asked
--- for again and again without waiting, for nobody should wait behind it.
+-- at once.
 
 create or replace function partition_drop(budget int)
-returns boolean language plpgsql set lock_timeout = '200ms' as $$
+returns boolean language plpgsql as $$
 declare
     past  record;
 begin
@@ -89,13 +92,51 @@ begin
         end if;
     end if;
 
+    return partitions_take(past.parent, array[past.name]);
+end $$;
+
+
+-- The same of what was said: all that is past keeping, which nothing needs.
+
+create or replace function spans_drop()
+returns boolean language plpgsql as $$
+declare
+    past  record;
+    did   boolean := false;
+begin
+    perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
+
+    for past in
+        select e.parent, (array_agg(e.name order by e.high))[: 50] as names
+          from partitions_expired(true) e group by e.parent
+    loop
+        did := partitions_take(past.parent, past.names) or did;
+    end loop;
+
+    return did and exists (select from partitions_expired(true));
+end $$;
+
+
+-- Takes these away; false: somebody was in the way. Whoever reads or records
+-- holds the table for a moment: it is asked for again and again without
+-- waiting, for nobody should wait behind it.
+
+create or replace function partitions_take(parent text, names text[])
+returns boolean language plpgsql set lock_timeout = '200ms' as $$
+declare
+    name  text;
+begin
     for i in 1 .. 40 loop
         begin
             execute format('lock table only %I in access exclusive mode '
-                           'nowait', past.parent);
-            execute format('lock table only %I in access exclusive mode '
-                           'nowait', past.name);
-            execute format('drop table %I', past.name);
+                           'nowait', parent);
+
+            foreach name in array names loop
+                execute format('lock table only %I in access exclusive mode '
+                               'nowait', name);
+                execute format('drop table %I', name);
+            end loop;
+
             return true;
         exception when lock_not_available then
             perform pg_sleep(0.005 + random() * 0.01);
@@ -106,8 +147,8 @@ begin
 end $$;
 
 
--- The keeper's task: partitions for the days to come. Undone: days without one,
--- today's first.
+-- The keeper's task: partitions for the days and hours to come. Undone: days
+-- without one, and tables of what was said that lack one.
 
 create or replace function keeper_partitions(budget int, out more boolean,
     out lag bigint)
@@ -115,7 +156,8 @@ language plpgsql as $$
 declare
     ready  constant boolean := partitions_ensure();
 begin
-    lag := partitions_missing();
+    lag := partitions_missing()
+           + (select count(distinct m.parent) from spans_missing() m);
     more := ready and lag > 0;
 end $$;
 
@@ -134,6 +176,7 @@ declare
     did     boolean := false;
 begin
     more := partition_drop(budget);
+    more := spans_drop() or more;
 
     for past in
         select distinct d.guild_id, d.bot
@@ -156,6 +199,7 @@ begin
                     where x.day < before
                       and not keeper_parks('expiry', x.guild_id, x.bot));
     lag := (select count(*) from partitions_expired())
+           + (select count(*) from partitions_expired(true))
            + (select count(*) from (select from log_day d
                                      where d.day < before limit 10000) x);
 end $$;
