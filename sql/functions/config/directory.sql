@@ -5,37 +5,73 @@
 
 -- Puts up to 1,000 of one kind, each {id, …}: creates it, or changes the
 -- fields that are there. Of one that stands in the array twice the last counts.
--- A channel that another server's lane goes to is news: see lanes_doubted().
 
 create or replace function directory_put(guild bigint, kind int, input jsonb,
     out status int, out body text)
 language plpgsql as $$
 declare
-    known  constant bigint[] := case when directory_put.kind = 1 then array(
-        select d.id
-          from jsonb_to_recordset(input) i (id bigint)
-         cross join lateral directory_one(guild, 1, i.id) d) end;
+    n     constant int := jsonb_array_length(input);
+    news  record;
 begin
     perform server_lock(guild);
 
-    if jsonb_array_length(input) > 1000 then
+    if n > 1000 then
         perform refuse(400, 'body: at most 1000 items');
     end if;
 
+    news := directory_keep(
+        array_fill(guild, array[n]),
+        array_fill((directory_put.kind + 1)::smallint, array[n]),
+        array(select (e.it ->> 'id')::bigint
+                from jsonb_array_elements(input) with ordinality e (it, place)
+               order by e.place),
+        array(select e.it::text
+                from jsonb_array_elements(input) with ordinality e (it, place)
+               order by e.place));
+    perform channels_doubted(news.new_guilds, news.new_channels);
+
+    status := 200;
+    body := '{}';
+end $$;
+
+
+-- The same of many servers, which the caller has: kinds are one more than
+-- those of the directory, and others are none of it. One without a document
+-- goes. Channels that were not known are for channels_doubted().
+
+create or replace function directory_keep(guilds bigint[], kinds smallint[],
+    ids bigint[], docs text[], out new_guilds bigint[],
+    out new_channels bigint[])
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+    if not kinds && '{1,2,3}' then
+        return;
+    end if;
+
+    select array_agg(n.guild), array_agg(n.id)
+      into new_guilds, new_channels
+      from unnest(guilds, kinds, ids, docs) n (guild, kind, id, doc)
+     where n.kind = 2 and n.doc <> ''
+       and not exists (select from directory_one(n.guild, 1, n.id));
+
     insert into directory as d (guild_id, kind, id, name, bot, roles, type,
                                 parent)
-    select distinct on (i.id) guild, directory_put.kind, i.id,
+    select distinct on (i.guild, i.kind, i.id) i.guild, i.kind - 1, i.id,
            coalesce(i.name, k.name, ''), coalesce(i.bot, k.bot, false),
            coalesce(i.roles, k.roles, '{}'), coalesce(i.type, k.type),
            case when i.it ? 'parent' then i.parent else k.parent end
-      from (select e.it, e.place, r.*
-              from jsonb_array_elements(input) with ordinality e (it, place)
-             cross join lateral jsonb_to_record(e.it) r (id bigint, name text,
+      from (select n.guild, n.kind, n.id, n.place, e.it, r.*
+              from unnest(guilds, kinds, ids, docs) with ordinality
+                       n (guild, kind, id, doc, place)
+             cross join lateral (select n.doc::jsonb offset 0) e (it)
+             cross join lateral jsonb_to_record(e.it) r (name text,
                         bot boolean, roles bigint[], type smallint,
-                        parent bigint)) i
-      left join directory k
-        on k.guild_id = guild and k.kind = directory_put.kind and k.id = i.id
-     order by i.id, i.place desc
+                        parent bigint)
+             where n.kind between 1 and 3 and n.doc <> '') i
+      left join lateral directory_one(i.guild, i.kind - 1, i.id) k on true
+     order by i.guild, i.kind, i.id, i.place desc
     on conflict on constraint directory_pkey do update
        set (name, bot, roles, type, parent)
          = (excluded.name, excluded.bot, excluded.roles, excluded.type,
@@ -44,14 +80,30 @@ begin
            is distinct from (excluded.name, excluded.bot, excluded.roles,
                              excluded.type, excluded.parent);
 
-    if directory_put.kind = 1 then
-        perform lanes_doubted(guild, array(
-            select i.id from jsonb_to_recordset(input) i (id bigint)
-            except select unnest(known)));
+    if '' = any (docs) then
+        delete from directory d
+         using unnest(guilds, kinds, ids, docs) n (guild, kind, id, doc)
+         where n.doc = '' and n.kind between 1 and 3
+           and d.guild_id = n.guild and d.kind = n.kind - 1 and d.id = n.id;
     end if;
+end $$;
 
-    status := 200;
-    body := '{}';
+
+-- A channel that another server's lane goes to is news: see lanes_doubted().
+
+create or replace function channels_doubted(guilds bigint[],
+    channels bigint[])
+returns void language plpgsql as $$
+declare
+    news  record;
+begin
+    for news in
+        select n.guild, array_agg(n.id) as ids
+          from unnest(guilds, channels) n (guild, id)
+         group by n.guild order by n.guild
+    loop
+        perform lanes_doubted(news.guild, news.ids);
+    end loop;
 end $$;
 
 
