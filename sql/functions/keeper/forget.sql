@@ -4,8 +4,9 @@
 -- one that is cut off leaves nothing behind but work.
 
 
--- DELETE /servers/{guild} of the operator. Whoever changes or records holds the
--- server's row or a log_head, and is waited for here; tokens are gone at once.
+-- DELETE /servers/{guild} of the operator. Whoever changes, takes events or
+-- records holds the server's row, its event_head or a log_head, and is waited
+-- for here; tokens are gone at once.
 -- What is held goes now: its release would open lanes.
 
 create or replace function operator_server_forget(guild bigint,
@@ -29,6 +30,9 @@ begin
         return;
     end if;
 
+    insert into event_head as h (guild_id, version) values (guild, 1)
+    on conflict on constraint event_head_pkey do update
+       set version = h.version + 1;
     perform from log_head h where h.guild_id = guild order by h.bot for update;
 
     delete from token t where t.guild_id = guild;

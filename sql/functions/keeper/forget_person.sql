@@ -197,6 +197,19 @@ begin
     perform from forgotten_person p
       where p.guild_id = guild and p.user_id = operator_person_forget.user_id
         for update;
+
+    -- what a batch of events has read of the person is not written again
+
+    update event_head h set version = h.version + 1 where h.guild_id = guild;
+    delete from known k
+     where k.guild_id = guild and k.kind in (4, 5)
+       and k.id = operator_person_forget.user_id;
+    update pair p
+       set state = 1, doc = ''
+     where p.guild_id = guild and p.doc <> ''
+       and (operator_person_forget.user_id in (p.person_id, p.target_id)
+            or position(operator_person_forget.user_id::text in p.doc) > 0);
+
     perform from log_head h where h.guild_id = guild order by h.bot for update;
 
     arrivals := array(
@@ -266,9 +279,9 @@ end $$;
 
 
 -- Walks along what arrived and is kept, of both bots, then along the blocks of
--- both, then along what is derived from them: for 100 ms, or until it has
--- looked at so many entries. True until all is done. Arrivals come first:
--- blocks are made of them.
+-- both, then along what was said, then along what is derived from entries: for
+-- 100 ms, or until it has looked at so many entries. True until all is done.
+-- Arrivals come first: blocks are made of them.
 
 create or replace function person_forget(p forgotten_person, budget int)
 returns boolean language plpgsql as $$
@@ -276,9 +289,17 @@ declare
     until  constant timestamptz := clock_timestamp() + interval '100 ms';
     rest   int := budget;
 begin
-    while p.step < 4 and rest > 0 and clock_timestamp() < until loop
+    -- who has read what is said or known reads it again; that comes before all
+    -- other locks
+
+    update event_head h
+       set version = h.version + 1
+     where h.guild_id = p.guild_id;
+
+    while p.step < 6 and rest > 0 and clock_timestamp() < until loop
         p.at := case when p.step < 2 then arrivals_forget(p, least(rest, 200))
-                else blocks_forget(p, 8) end;
+                when p.step < 4 then blocks_forget(p, 8)
+                else said_forget(p, 1000) end;
         rest := rest - 200;
 
         if p.at is null then
@@ -287,7 +308,8 @@ begin
         end if;
     end loop;
 
-    if p.step = 4 then
+    if p.step = 6 then
+        perform known_forget(p);
         perform actor_forget(p, b::smallint) from generate_series(0, 1) b;
         perform search_begin(s.guild_id, s.bot)
            from search_head s where s.guild_id = p.guild_id and s.format = 0;
@@ -402,6 +424,52 @@ begin
                         else u.doc end, E'\n' order by u.id)
           from unnest(k.ids, string_to_array(k.docs, E'\n'),
                       string_to_array(k.types, null)) u (id, doc, type));
+end $$;
+
+
+-- Takes the person out of the next messages, at most so many; the last one that
+-- was looked at, null behind the last one. Theirs go, but for that one was
+-- deleted.
+
+create or replace function said_forget(p forgotten_person, most int)
+returns bigint language plpgsql as $$
+declare
+    said  constant text := case p.step when 4 then 'said'
+                                       else 'said_long' end;
+    part  record;
+begin
+    execute format('select max(l.id) as last, count(*) as n, '
+                   'array_agg(l.id) filter (where l.author_id = $3) as own, '
+                   'array_agg(l.id) filter (where l.author_id <> $3 '
+                   'and position($3::text in l.doc) > 0) as others '
+                   'from (select s.* from %I s '
+                   'where s.guild_id = $1 and s.id > $2 '
+                   'order by s.id limit $4) l', said)
+       into part using p.guild_id, p.at, p.user_id, most;
+
+    execute format('delete from %I s where s.guild_id = $1 '
+                   'and s.id = any ($2) and s.doc <> ''''', said)
+      using p.guild_id, part.own;
+    execute format('update %I s set author_id = 0 where s.guild_id = $1 '
+                   'and s.id = any ($2)', said)
+      using p.guild_id, part.own;
+    execute format('update %I s set doc = person_out_of(s.doc, $3) '
+                   'where s.guild_id = $1 and s.id = any ($2)', said)
+      using p.guild_id, part.others, p.user_id;
+
+    return case when part.n = most then part.last end;
+end $$;
+
+
+-- The same of what is known of the server and of things.
+
+create or replace function known_forget(p forgotten_person)
+returns void language plpgsql as $$
+begin
+    update known k
+       set doc = person_out_of(k.doc, p.user_id)
+     where k.guild_id = p.guild_id and k.kind in (6, 7)
+       and position(p.user_id::text in k.doc) > 0;
 end $$;
 
 
