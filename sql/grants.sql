@@ -66,6 +66,7 @@ grant execute on function
     operator_server_put, operator_server_forget, operator_token_create,
     operator_person_forget, operator_person_logs,
     operator_record, operator_record_many, operator_record_apart,
+    operator_events_known, operator_events, events_due, events_end,
     operator_member_put, operator_member_delete, operator_members_put,
     operator_channel_put, operator_channel_delete, operator_channels_put,
     operator_role_put, operator_role_delete, operator_roles_put,

@@ -174,6 +174,11 @@ select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 \ir functions/config/directory.sql
 \ir functions/config/config.sql
 
+\ir functions/events/known.sql
+\ir functions/events/said.sql
+\ir functions/events/pair.sql
+\ir functions/events/events.sql
+
 \ir functions/trouble/troubleshoot.sql
 \ir functions/trouble/troubleshoot_fix.sql
 

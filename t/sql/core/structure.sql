@@ -177,6 +177,31 @@ $$, $$
                   'bots smallint[], @entries'),
         ('batch', 'operator_record_apart', 'guilds bigint[], '
                   'bots smallint[], @entries'),
+        ('plain', 'operator_events_known', 'guilds bigint[], '
+             'kinds smallint[], ids bigint[], OUT status integer, '
+             'OUT places integer[], OUT docs text'),
+        ('plain', 'operator_events', 'guilds bigint[], versions bigint[], '
+             'keep_guilds bigint[], keep_kinds smallint[], '
+             'keep_ids bigint[], keep_authors bigint[], '
+             'keep_channels bigint[], keep_docs text, servers jsonb, '
+             'pair_guilds bigint[], pair_bots smallint[], '
+             'pair_events text[], pair_kinds smallint[], '
+             'pair_audits boolean[], pair_states smallint[], '
+             'pair_ats bigint[], pair_dues bigint[], '
+             'pair_channels bigint[], pair_targets bigint[], '
+             'pair_persons bigint[], pair_counts integer[], pair_docs text, '
+             'entry_guilds bigint[], entry_bots smallint[], @entries, '
+             'OUT status integer, OUT body text, OUT counts text'),
+        ('plain', 'events_due', 'most integer, OUT status integer, '
+             'OUT guilds bigint[], OUT versions bigint[], OUT rows text, '
+             'OUT now bigint, OUT next bigint'),
+        ('plain', 'events_end', 'guilds bigint[], versions bigint[], '
+             'end_guilds bigint[], end_bots smallint[], end_events text[], '
+             'gone_guilds bigint[], gone_bots smallint[], '
+             'gone_events text[], absorbed_guilds bigint[], '
+             'absorbed_bots smallint[], absorbed_events text[], '
+             'entry_guilds bigint[], entry_bots smallint[], @entries, '
+             'OUT status integer, OUT body text, OUT counts text'),
         ('operator', 'operator_server_put', 'input jsonb'),
         ('operator', 'operator_server_forget', null),
         ('operator', 'operator_person_forget', 'user_id bigint'),

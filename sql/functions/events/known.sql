@@ -1,0 +1,136 @@
+-- What events need to know: one statement over all servers of a batch, never
+-- one for each. Every need is looked up by a primary key.
+--
+-- Kinds: 0 server, 1 member, 2 channel, 3 role (as the directory has them, one
+-- more than there), 4 what a member was, 5 voice state, 6 what the server was,
+-- 7 thing, 8 what waits of a person, 9 message.
+
+
+-- What is known, a line each, and the places of those needs. status: 200.
+
+create or replace function operator_events_known(guilds bigint[],
+    kinds smallint[], ids bigint[], out status int, out places int[],
+    out docs text)
+language plpgsql stable security definer set search_path = guildlog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    said  record;
+begin
+    status := 200;
+
+    select array_agg(f.place), string_agg(f.doc, e'\n')
+      into places, docs
+      from (
+        select n.place::int, events_server(n.guild, h.version, s) as doc
+          from unnest(guilds, kinds) with ordinality n (guild, kind, place)
+          left join server s on s.guild_id = n.guild
+          left join event_head h on h.guild_id = n.guild
+         where n.kind = 0
+         union all
+        select n.place::int, events_named(d, u)
+          from unnest(guilds, kinds, ids) with ordinality
+                   n (guild, kind, id, place)
+         cross join lateral directory_one(n.guild, n.kind - 1, n.id) d
+          left join lateral directory_one(
+                   n.guild, 1, case n.kind when 2 then d.parent end) u on true
+         where n.kind between 1 and 3
+         union all
+        select n.place::int, k.doc
+          from unnest(guilds, kinds, ids) with ordinality
+                   n (guild, kind, id, place)
+          join known k
+            on k.guild_id = n.guild and k.kind = n.kind and k.id = n.id
+         where n.kind between 4 and 7
+         union all
+        select n.place::int, w.doc
+          from unnest(guilds, kinds, ids) with ordinality
+                   n (guild, kind, id, place)
+         cross join lateral (
+               select format('{"kind":%s,"at":%s,"due":%s,"state":%s,'
+                             '"audit":%s}', p.kind, p.at, p.due, p.state,
+                             p.audit::text) as doc
+                 from pair p
+                where p.guild_id = n.guild and p.person_id = n.id
+                order by p.at desc limit 1) w
+         where n.kind = 8) f;
+
+    if 9 = any (kinds) then
+        said := events_said(guilds, kinds, ids);
+        docs := case when places is null then said.docs
+                     when said.places is null then docs
+                     else docs || e'\n' || said.docs end;
+        places := places || said.places;
+    end if;
+end $$;
+
+
+-- Messages. Partitions are opened for it, so this is a statement by itself:
+-- those between the first and the last id that is asked for, and no others. One
+-- of which the plan has changed may stand in both tables: that it was
+-- deleted is true in either.
+
+create or replace function events_said(guilds bigint[], kinds smallint[],
+    ids bigint[], out places int[], out docs text)
+language plpgsql stable
+set enable_sort = off as $$
+declare
+    low   bigint;
+    high  bigint;
+begin
+    select min(n.id), max(n.id) into low, high
+      from unnest(kinds, ids) n (kind, id) where n.kind = 9;
+
+    select array_agg(n.place::int), string_agg(
+               case when s.id is null then l.doc
+                    when l.id is null then s.doc
+                    when '' in (s.doc, l.doc) then ''
+                    when (select x.plan from server x
+                           where x.guild_id = n.guild) = 'pro' then l.doc
+                    else s.doc end, e'\n')
+      into places, docs
+      from unnest(guilds, kinds, ids) with ordinality
+               n (guild, kind, id, place)
+      left join lateral (select x.id, x.doc from said x
+                          where x.guild_id = n.guild and x.id = n.id
+                            and x.id >= low and x.id <= high
+                         offset 0) s on true
+      left join lateral (select x.id, x.doc from said_long x
+                          where x.guild_id = n.guild and x.id = n.id
+                            and x.id >= low and x.id <= high
+                         offset 0) l on true
+     where n.kind = 9 and coalesce(s.id, l.id) is not null;
+end $$;
+
+
+create or replace function events_server(guild bigint, version bigint,
+    s server)
+returns text language sql stable as $$
+    select '{"version":"' || coalesce(version, 0)
+           || case when s.guild_id is not null and s.forgotten_at is null
+                   then '","plan":"' || s.plan || '"}'
+                   else '","obstacle":"' || server_obstacle(guild) || '"}' end
+$$;
+
+
+-- A row of the directory: what is null, or as it is by itself, is left out. A
+-- thread is in a channel, a channel in a category.
+
+create or replace function events_named(d directory, above directory)
+returns text language sql stable as $$
+    select '{"name":' || to_json(d.name)
+           || case when d.bot then ',"bot":true' else '' end
+           || case when d.roles <> '{}'
+                   then ',"roles":["' || array_to_string(d.roles, '","')
+                        || '"]' else '' end
+           || coalesce(',"type":' || d.type, '')
+           || case when d.kind <> 1
+                   then coalesce(',"parent":"' || d.parent || '"', '')
+                   when above.id is null then ''
+                   when above.type = 4
+                   then ',"category":"' || d.parent || '"'
+                   else ',"parent":"' || d.parent || '"'
+                        || coalesce(',"category":"' || above.parent || '"',
+                                    '') end
+           || '}'
+$$;

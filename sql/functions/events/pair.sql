@@ -1,0 +1,148 @@
+-- Packets that wait for each other. They only come in with a batch; that time
+-- has come ends them, whatever order they came in: who asks for what is due
+-- gets all rows of those servers, decides, and says so.
+
+
+-- Rows of a batch. One that is there stays as it is. Nothing waits for longer
+-- than 10 s, whatever the clock of a bot says.
+
+create or replace function pairs_add(guilds bigint[], bots smallint[],
+    events text[], kinds smallint[], audits boolean[], states smallint[],
+    ats bigint[], dues bigint[], channels bigint[], targets bigint[],
+    persons bigint[], counts int[], docs text[])
+returns void language plpgsql as $$
+declare
+    latest  constant bigint := ms(clock_timestamp()) + 10000;
+begin
+    if guilds = '{}' then
+        return;
+    end if;
+
+    insert into pair (guild_id, bot, event_id, kind, audit, state, at, due,
+                      channel_id, target_id, person_id, count, doc)
+    select n.guild, coalesce(n.bot, 0), n.event, n.kind, n.audit, n.state,
+           n.at, least(n.due, latest), n.channel, n.target, n.person, n.count,
+           coalesce(n.doc, '')
+      from unnest(guilds, bots, events, kinds, audits, states, ats, dues,
+                  channels, targets, persons, counts, docs)
+               n (guild, bot, event, kind, audit, state, at, due, channel,
+                  target, person, count, doc)
+     where n.event is not null
+    on conflict do nothing;
+end $$;
+
+
+-- All rows of the servers for which something is due, of so many, a line each;
+-- in how many ms the next is due, null: none waits.
+
+create or replace function events_due(most int, out status int,
+    out guilds bigint[], out versions bigint[], out rows text, out now bigint,
+    out next bigint)
+language plpgsql stable security definer set search_path = guildlog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+    status := 200;
+    now := ms(clock_timestamp());
+
+    select array_agg(d.guild order by d.guild),
+           array_agg(coalesce(h.version, 0) order by d.guild)
+      into guilds, versions
+      from (select p.guild_id as guild from pair p
+              join server s
+                on s.guild_id = p.guild_id and s.forgotten_at is null
+             where p.due <= events_due.now and p.state = 0
+             group by p.guild_id order by min(p.due) limit most) d
+      left join event_head h on h.guild_id = d.guild;
+
+    select string_agg(format(
+               '{"guild":"%s","bot":%s,"event":%s,"kind":%s,"audit":%s,'
+               '"state":%s,"at":%s,"due":%s,"channel":%s,"target":%s,'
+               '"person":%s,"count":%s,"doc":%s}', p.guild_id, p.bot,
+               to_json(p.event_id), p.kind, p.audit::text, p.state, p.at,
+               p.due, coalesce('"' || p.channel_id || '"', 'null'),
+               coalesce('"' || p.target_id || '"', 'null'),
+               coalesce('"' || p.person_id || '"', 'null'),
+               coalesce(p.count::text, 'null'),
+               coalesce(nullif(p.doc, ''), 'null')), e'\n'
+               order by p.guild_id, p.at, p.event_id)
+      into rows
+      from unnest(guilds) d (guild)
+      join pair p on p.guild_id = d.guild;
+
+    next := case when cardinality(guilds) = most then 0 else (
+        select p.due - events_due.now from pair p
+         where p.due > events_due.now and p.state = 0
+         order by p.due limit 1) end;
+end $$;
+
+
+-- What was decided, of the versions that were read: entries are recorded, rows
+-- end or go, and the events of those that were absorbed stay known as arrivals
+-- without an entry, so that they are duplicates from then on. 409: others were
+-- first, and nothing is done.
+
+create or replace function events_end(guilds bigint[], versions bigint[],
+    end_guilds bigint[], end_bots smallint[], end_events text[],
+    gone_guilds bigint[], gone_bots smallint[], gone_events text[],
+    absorbed_guilds bigint[], absorbed_bots smallint[],
+    absorbed_events text[], entry_guilds bigint[], entry_bots smallint[],
+    events text[], types smallint[], times bigint[], executors text[],
+    executor_bots boolean[], executor_roles text[], targets text[],
+    target_bots boolean[], target_roles text[], channels text[],
+    parents text[], categories text[], proxied boolean[], prefixed int[],
+    crowded int[], docs text, errors jsonb, out status int, out body text,
+    out counts text)
+language plpgsql security definer set search_path = guildlog, pg_temp
+set lock_timeout = '2s' as $$
+declare
+    absorbed  constant text[] := array_fill(null::text,
+                                   array[cardinality(absorbed_events)]);
+    did       record;
+begin
+    select t.status, t.body, t.counts into status, body, counts
+      from events_take(guilds, versions, '[]') t;
+
+    if status <> 200 then
+        return;
+    end if;
+
+    did := record_together(entry_guilds || absorbed_guilds,
+        entry_bots || absorbed_bots, row(events || absorbed_events,
+        types || absorbed::smallint[],
+        times, executors, executor_bots, executor_roles, targets, target_bots,
+        target_roles, channels, parents, categories, proxied, prefixed,
+        crowded)::batch, string_to_array(docs, e'\n') || absorbed, errors);
+
+    perform pairs_end(end_guilds, end_bots, end_events);
+    perform pairs_go(gone_guilds, gone_bots, gone_events);
+
+    select t.body, t.counts into body, counts
+      from events_told(did.verdicts[: cardinality(events)],
+                       did.ids[: cardinality(events)], did.told) t;
+end $$;
+
+
+create or replace function pairs_end(guilds bigint[], bots smallint[],
+    events text[])
+returns void language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+    update pair p
+       set state = 1, doc = ''
+      from unnest(guilds, bots, events) n (guild, bot, event)
+     where p.guild_id = n.guild and p.bot = n.bot and p.event_id = n.event;
+end $$;
+
+
+create or replace function pairs_go(guilds bigint[], bots smallint[],
+    events text[])
+returns void language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+    delete from pair p
+     using unnest(guilds, bots, events) n (guild, bot, event)
+     where p.guild_id = n.guild and p.bot = n.bot and p.event_id = n.event;
+end $$;
