@@ -205,6 +205,8 @@ commit;
 
 \set migration 0063_old
 \ir migrate.sql
+\set migration 0065_bearers
+\ir migrate.sql
 
 reset role;
 
