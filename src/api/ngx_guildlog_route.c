@@ -323,6 +323,13 @@ field  route_replay[] = {
     last
 };
 
+/* by the clock of who sends it, in ms */
+
+field  route_events[] = {
+    integer("sent", 0, 0, MAX_EXACT),
+    last
+};
+
 #define member_fields                                                         \
     text("name", 0, 0, 100),                                                  \
     boolean("bot", 0),                                                        \
@@ -502,6 +509,10 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     { "operator_record_many", POST, "/logs", NGX_GUILDLOG_OPERATOR, 0, none,
       none, route_nothing, stmt(operator_record_many), 0,
       NGX_GUILDLOG_RECORD },
+
+    { "operator_events", POST, "/events", NGX_GUILDLOG_OPERATOR, 0, none,
+      route_events, route_nothing, stmt(operator_events), 0,
+      NGX_GUILDLOG_EVENTS },
 
     operator(operator_member_put, PUT, "/members/{}", route_an_id,
              route_member, EMPTY),

@@ -59,7 +59,7 @@
 #define NGX_GUILDLOG_STMT_RAW  0x400
 
 #define NGX_GUILDLOG_STMT_MAX   256
-#define NGX_GUILDLOG_ARGS_MAX   32
+#define NGX_GUILDLOG_ARGS_MAX   48
 
 
 typedef struct {
@@ -262,6 +262,7 @@ typedef struct {
     S(operator_record, 19, SERIAL|FIRST)                                      \
     S(operator_record_many, 19, SEVERAL)                                      \
     S(operator_record_apart, 19, SEVERAL)                                     \
+    S(operator_events, 41, SEVERAL)                                           \
     S(active_ignore_targets, 5, 0)                                            \
     S(active_ignore_executors, 5, 0)
 
@@ -282,6 +283,17 @@ typedef struct {
 
 #define NGX_GUILDLOG_HEALTH_STMTS(S)                                          \
     S(schema_fits, 1, "schema_fits", READ|NONE)
+
+
+/*
+ * What is known of guilds, and what waits for its other half.
+ * S(function, number of arguments, columns, flags)
+ */
+
+#define NGX_GUILDLOG_EVENT_STMTS(S)                                           \
+    S(operator_events_known, 3, "status, places, docs", READ|SEVERAL)         \
+    S(events_due, 1, "guilds, versions, rows, now, next", READ|BACKGROUND)    \
+    S(events_end, 30, "status, body, counts", BACKGROUND)
 
 
 /*
@@ -327,6 +339,7 @@ typedef enum {
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_OWN_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_HEALTH_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_EVENT_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_SEARCH_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_INDEX_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_stmt_id)

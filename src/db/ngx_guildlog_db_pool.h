@@ -68,6 +68,8 @@ struct ngx_guildlog_database_s {
     ngx_uint_t                     keeper;      /* number among those with a
                                                    keeper; 0: no keeper */
     ngx_uint_t                     delivered;   /* 1: its lanes, here */
+    ngx_uint_t                     operates;    /* 1: an operator's plane is
+                                                   over it */
     ngx_uint_t                     index;       /* of the configuration */
     ngx_guildlog_db_host_t        *resolved;    /* as many as hosts; set by
                                                    resolve() */

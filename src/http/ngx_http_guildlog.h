@@ -17,6 +17,7 @@
 #include "db/ngx_guildlog_db_pool.h"
 #include "jobs/ngx_guildlog_delivery.h"
 #include "jobs/ngx_guildlog_keeper.h"
+#include "jobs/ngx_guildlog_pairs.h"
 #include "api/ngx_guildlog_route.h"
 #include "login/ngx_guildlog_login.h"
 #include "shm/ngx_guildlog_stats.h"
@@ -96,6 +97,8 @@ typedef struct {
     ngx_str_t                      prefix;     /* without a closing slash */
     ngx_str_t                      database_name;
     ngx_guildlog_database_t       *database;
+    ngx_str_t                      plan;       /* of guilds that events make
+                                                  known */
     ngx_str_t                      reads_name;
     ngx_guildlog_database_t       *reads;      /* a standby of it; or NULL */
     ngx_msec_t                     max_lag;    /* of it, to be asked */
@@ -131,6 +134,7 @@ typedef struct {
     ngx_guildlog_cache_t          *visits;     /* likewise */
     ngx_guildlog_db_pool_t       **pools;      /* by database->index */
     ngx_guildlog_keeper_t        **keepers;    /* the same, in one worker */
+    ngx_guildlog_pairs_t         **pairs;      /* of operators, likewise */
     ngx_uint_t                     npools;
     ngx_guildlog_delivery_t       *delivery;   /* in one worker */
     ngx_guildlog_client_t         *client;     /* of requests; or NULL */

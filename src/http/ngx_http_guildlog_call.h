@@ -27,6 +27,7 @@ typedef struct ngx_http_guildlog_page_s      ngx_http_guildlog_page_t;
 typedef struct ngx_http_guildlog_parts_s     ngx_http_guildlog_parts_t;
 typedef struct ngx_http_guildlog_listener_s  ngx_http_guildlog_listener_t;
 typedef struct ngx_http_guildlog_trouble_s   ngx_http_guildlog_trouble_t;
+typedef struct ngx_http_guildlog_events_s    ngx_http_guildlog_events_t;
 
 
 /*
@@ -36,6 +37,10 @@ typedef struct ngx_http_guildlog_trouble_s   ngx_http_guildlog_trouble_t;
 
 typedef ngx_int_t (*ngx_http_guildlog_result_pt)(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
+
+
+/* goes on with what took too long for one turn; returns as that does */
+typedef ngx_int_t (*ngx_http_guildlog_slice_pt)(ngx_http_guildlog_call_t *call);
 
 
 /*
@@ -87,7 +92,9 @@ struct ngx_http_guildlog_call_s {
     ngx_str_t                      body;
     size_t                         body_size;  /* allocated */
     ngx_guildlog_batch_t          *batch;      /* of entries, being read */
-    ngx_event_t                    slice;      /* reads more of it */
+    ngx_event_t                    slice;      /* goes on with it */
+    ngx_http_guildlog_slice_pt     sliced;     /* how */
+    ngx_http_guildlog_events_t    *events;     /* packets that came */
     ngx_str_t                      page_key;   /* no data: not to be cached */
     ngx_http_guildlog_page_t      *page;       /* of the cache, or NULL */
     ngx_guildlog_db_pool_t        *standby;    /* is asked; NULL: the primary
@@ -139,6 +146,10 @@ ngx_int_t ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
  */
 ngx_int_t ngx_http_guildlog_call_primary(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
+
+/* goes on in the next iteration of the event loop: NGX_AGAIN, or NGX_ERROR */
+ngx_int_t ngx_http_guildlog_call_yield(ngx_http_guildlog_call_t *call,
+    ngx_http_guildlog_slice_pt sliced);
 
 /* the request ends when its client leaves; NGX_ERROR: no event tells of that */
 ngx_int_t ngx_http_guildlog_call_watch(ngx_http_request_t *r);

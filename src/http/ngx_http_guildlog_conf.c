@@ -356,6 +356,19 @@ ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
             continue;
         }
 
+        if (cmd->offset == NGX_GUILDLOG_OPERATOR
+            && ngx_http_guildlog_conf_is(&args[i], "plan", &glcf->plan))
+        {
+            if (ngx_strcmp(glcf->plan.data, "free") != 0
+                && ngx_strcmp(glcf->plan.data, "pro_lite") != 0
+                && ngx_strcmp(glcf->plan.data, "pro") != 0)
+            {
+                return ngx_http_guildlog_conf_invalid(cf, &args[i]);
+            }
+
+            continue;
+        }
+
         if (!glcf->open && cmd->offset == NGX_GUILDLOG_OPERATOR
             && ngx_strcmp(args[i].data, "open") == 0)
         {
@@ -372,6 +385,10 @@ ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     if (lag && glcf->reads_name.len == 0) {
         return "with max_lag needs reads";
+    }
+
+    if (glcf->plan.len == 0) {
+        ngx_str_set(&glcf->plan, "free");
     }
 
     glcf->max_lag = lag ? (ngx_msec_t) lag : 5000;
@@ -469,10 +486,12 @@ ngx_http_guildlog_conf_plane_merge(ngx_conf_t *cf,
 
     clcf->client_max_body_size = 0;
 
-    if (conf->plane == NGX_GUILDLOG_OPERATOR
-        && conf_operator_add(cf, conf->open) != NGX_OK)
-    {
-        return NGX_CONF_ERROR;
+    if (conf->plane == NGX_GUILDLOG_OPERATOR) {
+        conf->database->operates = 1;
+
+        if (conf_operator_add(cf, conf->open) != NGX_OK) {
+            return NGX_CONF_ERROR;
+        }
     }
 
     return NGX_CONF_OK;

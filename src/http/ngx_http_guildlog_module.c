@@ -117,7 +117,7 @@ static ngx_command_t  module_commands[] = {
     module_location("guildlog_api",
                     NGX_CONF_NOARGS|NGX_CONF_TAKE123|NGX_CONF_TAKE4,
                     ngx_http_guildlog_conf_plane, NGX_GUILDLOG_API, NULL),
-    module_location("guildlog_operator", NGX_CONF_NOARGS|NGX_CONF_TAKE123,
+    module_location("guildlog_operator", NGX_CONF_NOARGS|NGX_CONF_TAKE1234,
                     ngx_http_guildlog_conf_plane, NGX_GUILDLOG_OPERATOR, NULL),
     module_any("guildlog_max_body", NGX_CONF_TAKE1, ngx_conf_set_size_slot,
                offsetof(ngx_http_guildlog_loc_conf_t, max_body), NULL),
@@ -525,8 +525,12 @@ worker_databases(ngx_cycle_t *cycle, ngx_http_guildlog_main_conf_t *gmcf,
                                 n * sizeof(ngx_guildlog_db_pool_t *));
     worker->keepers = ngx_pcalloc(cycle->pool,
                                   n * sizeof(ngx_guildlog_keeper_t *));
+    worker->pairs = ngx_pcalloc(cycle->pool,
+                                n * sizeof(ngx_guildlog_pairs_t *));
 
-    if (worker->pools == NULL || worker->keepers == NULL) {
+    if (worker->pools == NULL || worker->keepers == NULL
+        || worker->pairs == NULL)
+    {
         return NGX_ERROR;
     }
 
@@ -541,7 +545,20 @@ worker_databases(ngx_cycle_t *cycle, ngx_http_guildlog_main_conf_t *gmcf,
 
         worker->npools++;
 
-        if (ngx_worker != 0 || !databases[i]->keeper) {
+        if (ngx_worker != 0) {
+            continue;
+        }
+
+        if (databases[i]->operates) {
+            worker->pairs[i] = ngx_guildlog_pairs_create(cycle, databases[i],
+                                                         worker->pools[i],
+                                                         &worker->stats);
+            if (worker->pairs[i] == NULL) {
+                return NGX_ERROR;
+            }
+        }
+
+        if (!databases[i]->keeper) {
             continue;
         }
 
@@ -639,6 +656,10 @@ worker_exit(ngx_cycle_t *cycle)
     for (i = 0; i < worker->npools; i++) {
         if (worker->keepers[i]) {
             ngx_guildlog_keeper_destroy(worker->keepers[i]);
+        }
+
+        if (worker->pairs[i]) {
+            ngx_guildlog_pairs_destroy(worker->pairs[i]);
         }
 
         if (worker->pools[i]) {

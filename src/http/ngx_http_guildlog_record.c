@@ -15,9 +15,6 @@
 
 
 static ngx_int_t record_read(ngx_http_guildlog_call_t *call);
-static ngx_int_t record_yield(ngx_http_guildlog_call_t *call);
-static void record_yield_cleanup(void *data);
-static void record_slice(ngx_event_t *ev);
 static ngx_int_t record_apart(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t record_send(ngx_http_guildlog_call_t *call,
@@ -69,7 +66,7 @@ record_read(ngx_http_guildlog_call_t *call)
                                  &call->args[call->nargs], &error);
 
     if (rc == NGX_AGAIN) {
-        return record_yield(call);
+        return ngx_http_guildlog_call_yield(call, record_read);
     }
 
     if (rc == NGX_DECLINED) {
@@ -84,71 +81,6 @@ record_read(ngx_http_guildlog_call_t *call)
     call->nargs += ngx_guildlog_batch_nargs(call->guild.len == 0);
 
     return call->endpoint->start(call);
-}
-
-
-/* goes on in the next iteration of the event loop */
-
-static ngx_int_t
-record_yield(ngx_http_guildlog_call_t *call)
-{
-    ngx_http_request_t  *r;
-    ngx_http_cleanup_t  *cln;
-
-    if (call->slice.handler == NULL) {
-        r = call->request;
-
-        cln = ngx_http_cleanup_add(r, 0);
-        if (cln == NULL) {
-            return NGX_ERROR;
-        }
-
-        cln->handler = record_yield_cleanup;
-        cln->data = call;
-
-        call->fd = r->connection->fd;
-
-        call->slice.handler = record_slice;
-        call->slice.data = call;
-        call->slice.log = r->connection->log;
-
-        r->read_event_handler = ngx_http_test_reading;
-    }
-
-    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
-                   "guildlog record: a slice is read");
-
-    ngx_guildlog_event_next(&call->slice);
-
-    return NGX_AGAIN;
-}
-
-
-static void
-record_yield_cleanup(void *data)
-{
-    ngx_http_guildlog_call_t *call = data;
-
-    ngx_guildlog_event_stop(&call->slice);
-}
-
-
-static void
-record_slice(ngx_event_t *ev)
-{
-    ngx_http_guildlog_call_t *call = ev->data;
-
-    ngx_int_t            rc;
-    ngx_http_request_t  *r;
-
-    r = call->request;
-
-    ngx_guildlog_event_stop(ev);
-    ngx_http_set_log_request(r->connection->log, r);
-
-    rc = record_read(call);
-
-    ngx_http_guildlog_call_finish(r, rc);
 }
 
 

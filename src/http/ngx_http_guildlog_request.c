@@ -28,6 +28,8 @@ static ngx_int_t request_skip(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_bind_body(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_submit(ngx_http_guildlog_call_t *call);
 static void call_ctx_cleanup(void *data);
+static void call_yield_cleanup(void *data);
+static void call_slice(ngx_event_t *ev);
 static ngx_guildlog_db_pool_t *call_pool(ngx_http_guildlog_call_t *call);
 static void call_done(void *data, ngx_guildlog_db_result_t *result);
 static ngx_int_t body_read(ngx_http_guildlog_call_t *call);
@@ -66,7 +68,8 @@ static const ngx_http_guildlog_endpoint_t  request_endpoints[] = {
     { NULL, ngx_http_guildlog_troubleshoot_start, NULL },
     { request_bind_body, ngx_http_guildlog_trouble_test_start, NULL },
     { ngx_http_guildlog_record_bound, request_submit,
-      ngx_http_guildlog_record_answer }
+      ngx_http_guildlog_record_answer },
+    { ngx_http_guildlog_events_bound, NULL, NULL }
 };
 
 
@@ -568,10 +571,14 @@ request_bind(ngx_http_guildlog_call_t *call)
         request_bind_digit(call, call->ctx->token.kind == NGX_GUILDLOG_ADMIN
                                  ? "1" : "2");
 
-    } else if (rc == NGX_OK && call->guild.len) {
-        call->args[call->nargs++] = call->guild;
+    } else if (rc == NGX_OK) {
+        if (call->guild.len) {
+            call->args[call->nargs++] = call->guild;
+        }
 
-        if (route->kind == NGX_GUILDLOG_RECORD) {
+        if ((route->kind == NGX_GUILDLOG_RECORD && call->guild.len)
+            || route->kind == NGX_GUILDLOG_EVENTS)
+        {
             request_bind_digit(call, bot.data ? "1" : "0");
         }
     }
@@ -737,6 +744,72 @@ request_bind_body(ngx_http_guildlog_call_t *call)
     call->args[call->nargs++] = call->body;
 
     return call->endpoint->start(call);
+}
+
+
+ngx_int_t
+ngx_http_guildlog_call_yield(ngx_http_guildlog_call_t *call,
+    ngx_http_guildlog_slice_pt sliced)
+{
+    ngx_http_request_t  *r;
+    ngx_http_cleanup_t  *cln;
+
+    call->sliced = sliced;
+
+    if (call->slice.handler == NULL) {
+        r = call->request;
+
+        cln = ngx_http_cleanup_add(r, 0);
+        if (cln == NULL) {
+            return NGX_ERROR;
+        }
+
+        cln->handler = call_yield_cleanup;
+        cln->data = call;
+
+        call->fd = r->connection->fd;
+
+        call->slice.handler = call_slice;
+        call->slice.data = call;
+        call->slice.log = r->connection->log;
+
+        r->read_event_handler = ngx_http_test_reading;
+    }
+
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                   "guildlog: the request gives way");
+
+    ngx_guildlog_event_next(&call->slice);
+
+    return NGX_AGAIN;
+}
+
+
+static void
+call_yield_cleanup(void *data)
+{
+    ngx_http_guildlog_call_t *call = data;
+
+    ngx_guildlog_event_stop(&call->slice);
+}
+
+
+static void
+call_slice(ngx_event_t *ev)
+{
+    ngx_http_guildlog_call_t *call = ev->data;
+
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    ngx_guildlog_event_stop(ev);
+    ngx_http_set_log_request(r->connection->log, r);
+
+    rc = call->sliced(call);
+
+    ngx_http_guildlog_call_finish(r, rc);
 }
 
 
@@ -1072,7 +1145,7 @@ body_read(ngx_http_guildlog_call_t *call)
 
     if ((n > 0 || r->headers_in.chunked)
         && !body_is_type(r, &json)
-        && !(call->route->kind == NGX_GUILDLOG_RECORD
+        && !(call->route->kind >= NGX_GUILDLOG_RECORD
              && ngx_http_guildlog_body_is_ndjson(r)))
     {
         return ngx_http_guildlog_call_refuse(call,

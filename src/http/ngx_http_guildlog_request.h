@@ -67,6 +67,8 @@ ngx_int_t ngx_http_guildlog_me_start(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_types_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
+ngx_int_t ngx_http_guildlog_events_bound(ngx_http_guildlog_call_t *call);
+
 ngx_int_t ngx_http_guildlog_record_bound(ngx_http_guildlog_call_t *call);
 ngx_int_t ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);

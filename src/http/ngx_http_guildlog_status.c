@@ -87,6 +87,7 @@ static void status_count(ngx_http_guildlog_status_form_t *form);
 static void status_words(ngx_http_guildlog_status_form_t *form);
 static void status_calls(ngx_http_guildlog_status_form_t *form);
 static void status_tasks(ngx_http_guildlog_status_form_t *form);
+static void status_unknown(ngx_http_guildlog_status_form_t *form);
 static void status_requests(ngx_http_guildlog_status_form_t *form);
 static void status_request_times(ngx_http_guildlog_status_form_t *form);
 static void status_statement_times(ngx_http_guildlog_status_form_t *form);
@@ -202,6 +203,19 @@ static const ngx_http_guildlog_metric_t  status_metrics[] = {
       "Entries sent to be recorded, by what became of them.",
       status_by_words(entries, "outcome", ngx_guildlog_entry_outcomes,
                       NGX_GUILDLOG_ENTRY_LAST) },
+    { "events_total", "counter",
+      "Packets of the platform, and their entries, by what became of them.",
+      status_by_words(events, "result", ngx_guildlog_events_results,
+                      NGX_GUILDLOG_EVENTS_LAST) },
+    { "events_unknown_total", "counter",
+      "Packets of the platform that nobody knows, by event or action.",
+      status_by(status_unknown, 0, "event") },
+    { "events_joined_total", "counter",
+      "Pairs of packets that became one entry.",
+      status_by_count(PAIRS_JOINED) },
+    { "events_alone_total", "counter",
+      "Entries of the audit log of which nobody can tell what they belong to.",
+      status_by_count(PAIRS_ALONE) },
     { "platform_requests_total", "counter",
       "Requests to the platform by what was asked, what it came to and the "
       "status.",
@@ -491,7 +505,26 @@ status_tasks(ngx_http_guildlog_status_form_t *form)
             n = ngx_max(ngx_time() - (time_t) n, 0);
         }
 
-        status_form_sample(form, (char *) task->name, NULL, n);
+        status_form_sample(form, (char *) task->name.text, NULL, n);
+    }
+}
+
+
+static void
+status_unknown(ngx_http_guildlog_status_form_t *form)
+{
+    ngx_uint_t               i;
+    ngx_guildlog_unknown_t  *unknown;
+
+    for (i = 0; /* void */ ; i++) {
+
+        unknown = ngx_guildlog_stats_unknown_at(&ngx_http_guildlog_worker.stats,
+                                                i);
+        if (unknown == NULL) {
+            return;
+        }
+
+        status_form_sample(form, (char *) unknown->name.text, NULL, unknown->n);
     }
 }
 

@@ -1,6 +1,6 @@
 
 /*
- * Batches of entries to record, as a JSON array or a line each.
+ * Batches of entries to record, or of packets, as a JSON array or a line each.
  */
 
 #include "log/ngx_guildlog_batch.h"
@@ -24,6 +24,8 @@ struct ngx_guildlog_batch_s {
     batch_pt                       next;
     ngx_str_t                     *error;    /* of the whole */
     ngx_guildlog_columns_t         columns;
+    ngx_guildlog_batch_take_pt     take;     /* of packets */
+    void                          *data;
     unsigned                       ended:1;  /* the array */
     unsigned                       apart:1;  /* a bad entry sinks no other */
 };
@@ -35,6 +37,7 @@ static ngx_int_t batch_item(ngx_guildlog_batch_t *batch);
 static ngx_int_t batch_refuse(ngx_guildlog_batch_t *batch);
 static ngx_int_t batch_row(ngx_guildlog_batch_t *batch);
 static ngx_int_t batch_line(ngx_guildlog_batch_t *batch, const ngx_str_t *text);
+static ngx_int_t batch_packet(ngx_guildlog_batch_t *batch, ngx_str_t *text);
 static ngx_int_t batch_count(ngx_guildlog_batch_t *batch);
 static ngx_int_t batch_cut(ngx_guildlog_batch_t *batch, ngx_str_t *text);
 static ngx_int_t batch_check(ngx_guildlog_batch_t *batch, ngx_pool_t *pool,
@@ -57,6 +60,30 @@ ngx_guildlog_batch_create(ngx_pool_t *pool, const ngx_str_t *body,
     batch->many = many;
 
     batch_begin(batch, ndjson ? batch_row : batch_array);
+
+    ngx_guildlog_columns_init(&batch->columns, pool, many, body->len);
+
+    return batch;
+}
+
+
+ngx_guildlog_batch_t *
+ngx_guildlog_batch_packets(ngx_pool_t *pool, const ngx_str_t *body,
+    ngx_uint_t ndjson, ngx_guildlog_batch_take_pt take, void *data)
+{
+    ngx_guildlog_batch_t  *batch;
+
+    batch = ngx_pcalloc(pool, sizeof(ngx_guildlog_batch_t));
+    if (batch == NULL) {
+        return NULL;
+    }
+
+    batch->pool = pool;
+    batch->body = *body;
+    batch->take = take;
+    batch->data = data;
+
+    batch_begin(batch, ndjson ? batch_row : batch_array);
     return batch;
 }
 
@@ -67,9 +94,6 @@ batch_begin(ngx_guildlog_batch_t *batch, batch_pt next)
     batch->next = next;
     batch->pos = batch->body.data;
     batch->n = 0;
-
-    ngx_guildlog_columns_init(&batch->columns, batch->pool, batch->many,
-                              batch->body.len);
 }
 
 
@@ -91,6 +115,10 @@ ngx_guildlog_batch_read(ngx_guildlog_batch_t *batch, size_t size,
         ngx_guildlog_assert(batch->pos >= batch->body.data
                             && batch->pos <= batch->body.data
                                              + batch->body.len + 1);
+
+        if (rc == NGX_DONE && batch->take) {
+            return NGX_OK;
+        }
 
         if (rc == NGX_DONE) {
             ngx_guildlog_assert(batch->columns.n == batch->n);
@@ -156,6 +184,10 @@ batch_item(ngx_guildlog_batch_t *batch)
                ? NGX_DECLINED : batch_refuse(batch);
     }
 
+    if (batch->take) {
+        return batch_packet(batch, &text);
+    }
+
     if (batch->apart) {
         return batch_line(batch, &text);
     }
@@ -190,6 +222,9 @@ batch_item(ngx_guildlog_batch_t *batch)
 
     batch->apart = 1;
     batch_begin(batch, batch_array);
+
+    ngx_guildlog_columns_init(&batch->columns, batch->pool, batch->many,
+                              batch->body.len);
 
     return NGX_OK;
 }
@@ -256,7 +291,24 @@ batch_row(ngx_guildlog_batch_t *batch)
         return NGX_DECLINED;
     }
 
-    return batch_line(batch, &line);
+    return batch->take ? batch_packet(batch, &line) : batch_line(batch, &line);
+}
+
+
+/* what is not JSON may be anything: it sinks no other either */
+
+static ngx_int_t
+batch_packet(ngx_guildlog_batch_t *batch, ngx_str_t *text)
+{
+    while (text->len
+           && ngx_guildlog_json_scan_skip(text->data, text->data + 1)
+              != text->data)
+    {
+        text->data++;
+        text->len--;
+    }
+
+    return batch->take(batch->data, text);
 }
 
 
@@ -348,16 +400,19 @@ batch_cut(ngx_guildlog_batch_t *batch, ngx_str_t *text)
 
         case '{':
         case '[':
-            if (depth == NGX_GUILDLOG_JSON_DEPTH) {
+            if (depth < NGX_GUILDLOG_JSON_DEPTH) {
+                close[depth] = (*p == '{') ? '}' : ']';
+
+            } else if (batch->take == NULL) {
                 return NGX_DECLINED;
             }
 
-            close[depth++] = (*p == '{') ? '}' : ']';
+            depth++;
             break;
 
         case '}':
         case ']':
-            if (*p != close[--depth]) {
+            if (--depth < NGX_GUILDLOG_JSON_DEPTH && *p != close[depth]) {
                 ngx_str_set(batch->error, "body: brackets do not match");
                 return NGX_DECLINED;
             }

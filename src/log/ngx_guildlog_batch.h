@@ -1,6 +1,6 @@
 
 /*
- * Batches of entries to record, as a JSON array or a line each.
+ * Batches of entries to record, or of packets, as a JSON array or a line each.
  */
 
 #ifndef _NGX_GUILDLOG_BATCH_H_INCLUDED_
@@ -27,9 +27,21 @@ ngx_guildlog_batch_t *ngx_guildlog_batch_create(ngx_pool_t *pool,
     const ngx_str_t *body, ngx_uint_t ndjson, ngx_uint_t many);
 
 /*
+ * The same of a body of packets: each is taken by its text, which is UTF-8.
+ * take: NGX_OK, or NGX_ERROR: memory.
+ */
+
+typedef ngx_int_t (*ngx_guildlog_batch_take_pt)(void *data,
+    const ngx_str_t *text);
+
+ngx_guildlog_batch_t *ngx_guildlog_batch_packets(ngx_pool_t *pool,
+    const ngx_str_t *body, ngx_uint_t ndjson, ngx_guildlog_batch_take_pt take,
+    void *data);
+
+/*
  * Reads about size bytes of it, in whole entries.  NGX_AGAIN: there is more;
- * NGX_OK: so many arguments are written; NGX_DECLINED: *error says why the
- * batch as a whole is refused; NGX_ERROR: memory.
+ * NGX_OK: so many arguments are written, none of packets; NGX_DECLINED: *error
+ * says why the batch as a whole is refused; NGX_ERROR: memory.
  */
 
 #define ngx_guildlog_batch_nargs(many)                                        \

@@ -98,7 +98,8 @@ static const columns_column_doc_t  columns_docs[] = {
     doc(",\"contentAfter\":", CONTENT_AFTER, string),
     { ngx_string(",\"messages\":"), NGX_GUILDLOG_ENTRY_MESSAGES,
       ngx_string("[]"), columns_jsonb },
-    doc(",\"messagesTruncated\":null,\"emoji\":", EMOJI, jsonb),
+    doc(",\"messagesTruncated\":", TRUNCATED, number),
+    doc(",\"emoji\":", EMOJI, jsonb),
     doc(",\"action\":", ACTION, string),
     doc(",\"value\":", VALUE, string)
 };

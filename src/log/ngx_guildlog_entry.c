@@ -145,6 +145,7 @@ static const ngx_guildlog_field_t  entry_image[] = {
     id("role_id", OPTIONAL, 1),                                               \
     object("image", entry_image),                                             \
     boolean("proxied"),                                                       \
+    integer("messagesTruncated", OPTIONAL, 0, MAX_EXACT),                     \
     no_more
 
 static const ngx_guildlog_field_t  entry_one_fields[] = {

@@ -11,10 +11,12 @@
 
 /* the state of a task; in between it is the pid of who makes it */
 
-#define STATS_TASK_FREE   0
-#define STATS_TASK_THERE  ((ngx_atomic_uint_t) -1)
+#define STATS_NAME_FREE   0
+#define STATS_NAME_THERE  ((ngx_atomic_uint_t) -1)
 
 
+static void *stats_named(void *places, size_t size, ngx_uint_t n,
+    const ngx_str_t *name);
 static void stats_clear(ngx_guildlog_slot_t *slot);
 static ngx_int_t stats_gauge_of(ngx_guildlog_slot_t *slot,
     ngx_guildlog_gauge_e what);
@@ -80,6 +82,10 @@ const char  *ngx_guildlog_traffic_ends[NGX_GUILDLOG_TRAFFIC_ENDS] = {
     "channel_gone", "foreign_channel", "forbidden"
 };
 
+
+const char *const  ngx_guildlog_events_results[NGX_GUILDLOG_EVENTS_LAST] = {
+    "recorded", "duplicate", "waiting", "dropped", "ignored", "unknown", "error"
+};
 
 const char  *ngx_guildlog_traffic_doubts[NGX_GUILDLOG_DOUBT_LAST] = {
     "present", "absent", "unproved"
@@ -329,39 +335,8 @@ stats_gauge_of(ngx_guildlog_slot_t *slot, ngx_guildlog_gauge_e what)
 ngx_guildlog_task_t *
 ngx_guildlog_stats_task(ngx_guildlog_stats_t *stats, const ngx_str_t *name)
 {
-    ngx_uint_t            i;
-    ngx_atomic_uint_t     state;
-    ngx_guildlog_task_t  *task;
-
-    for (i = 0; i < NGX_GUILDLOG_STATS_TASKS; i++) {
-        task = &stats->shared->tasks[i];
-        state = task->state;
-
-        /* a worker that was killed on the way left nothing that counts */
-
-        if (state != STATS_TASK_THERE
-            && (state == STATS_TASK_FREE
-                || ngx_guildlog_stats_dead((ngx_pid_t) state))
-            && ngx_atomic_cmp_set(&task->state, state, ngx_pid))
-        {
-            (void) ngx_cpystrn(task->name, name->data,
-                               ngx_min(name->len + 1, sizeof(task->name)));
-            ngx_memory_barrier();
-            task->state = STATS_TASK_THERE;
-        }
-
-        if (task->state != STATS_TASK_THERE) {
-            return NULL;
-        }
-
-        if (ngx_strlen(task->name) == ngx_min(name->len, sizeof(task->name) - 1)
-            && ngx_strncmp(task->name, name->data, ngx_strlen(task->name)) == 0)
-        {
-            return task;
-        }
-    }
-
-    return NULL;
+    return stats_named(stats->shared->tasks, sizeof(ngx_guildlog_task_t),
+                       NGX_GUILDLOG_STATS_TASKS, name);
 }
 
 
@@ -369,8 +344,99 @@ ngx_guildlog_task_t *
 ngx_guildlog_stats_task_at(ngx_guildlog_stats_t *stats, ngx_uint_t i)
 {
     return i < NGX_GUILDLOG_STATS_TASKS
-           && stats->shared->tasks[i].state == STATS_TASK_THERE
+           && stats->shared->tasks[i].name.state == STATS_NAME_THERE
            ? &stats->shared->tasks[i] : NULL;
+}
+
+
+void
+ngx_guildlog_stats_unknown(ngx_guildlog_stats_t *stats, const ngx_str_t *name)
+{
+    ngx_uint_t               i;
+    ngx_guildlog_unknown_t  *unknown;
+
+    static const ngx_str_t  other = ngx_string("other");
+
+    for (i = 0; i < name->len; i++) {
+        if (name->data[i] != '_'
+            && (name->data[i] < '0' || name->data[i] > '9')
+            && (name->data[i] < 'A' || name->data[i] > 'Z'))
+        {
+            name = &other;
+            break;
+        }
+    }
+
+    /* "other" has the first place */
+
+    unknown = stats_named(stats->shared->unknown,
+                          sizeof(ngx_guildlog_unknown_t),
+                          NGX_GUILDLOG_STATS_UNKNOWN, &other);
+
+    if (name != &other) {
+        unknown = stats_named(stats->shared->unknown,
+                              sizeof(ngx_guildlog_unknown_t),
+                              NGX_GUILDLOG_STATS_UNKNOWN, name);
+    }
+
+    unknown = unknown ? unknown : stats->shared->unknown;
+
+    (void) ngx_atomic_fetch_add(&unknown->n, 1);
+}
+
+
+ngx_guildlog_unknown_t *
+ngx_guildlog_stats_unknown_at(ngx_guildlog_stats_t *stats, ngx_uint_t i)
+{
+    return i < NGX_GUILDLOG_STATS_UNKNOWN
+           && stats->shared->unknown[i].name.state == STATS_NAME_THERE
+           ? &stats->shared->unknown[i] : NULL;
+}
+
+
+/*
+ * The place of that name among n of them, of which each begins with one; NULL:
+ * no room, or somebody just takes it
+ */
+
+static void *
+stats_named(void *places, size_t size, ngx_uint_t n, const ngx_str_t *name)
+{
+    ngx_uint_t            i;
+    ngx_atomic_uint_t     state;
+    ngx_guildlog_name_t  *place;
+
+    for (i = 0; i < n; i++) {
+        place = (ngx_guildlog_name_t *) ((u_char *) places + i * size);
+        state = place->state;
+
+        /* a worker that was killed on the way left nothing that counts */
+
+        if (state != STATS_NAME_THERE
+            && (state == STATS_NAME_FREE
+                || ngx_guildlog_stats_dead((ngx_pid_t) state))
+            && ngx_atomic_cmp_set(&place->state, state, ngx_pid))
+        {
+            (void) ngx_cpystrn(place->text, name->data,
+                               ngx_min(name->len + 1, sizeof(place->text)));
+            ngx_memory_barrier();
+            place->state = STATS_NAME_THERE;
+        }
+
+        if (place->state != STATS_NAME_THERE) {
+            return NULL;
+        }
+
+        if (ngx_strlen(place->text)
+               == ngx_min(name->len, sizeof(place->text) - 1)
+            && ngx_strncmp(place->text, name->data, ngx_strlen(place->text))
+               == 0)
+        {
+            return place;
+        }
+    }
+
+    return NULL;
 }
 
 

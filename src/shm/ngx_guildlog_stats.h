@@ -149,8 +149,45 @@ typedef enum {
     NGX_GUILDLOG_COUNT_STANDBY_READS,   /* statements it answered */
     NGX_GUILDLOG_COUNT_STANDBY_BEHIND,  /* requests it was not asked for */
     NGX_GUILDLOG_COUNT_STANDBY_AGAIN,   /* asked at the primary after it */
+    NGX_GUILDLOG_COUNT_PAIRS_JOINED,    /* of events, one entry of two */
+    NGX_GUILDLOG_COUNT_PAIRS_ALONE,     /* nobody can tell which one it was */
     NGX_GUILDLOG_COUNT_LAST
 } ngx_guildlog_count_e;
+
+
+/* what became of packets and of their entries */
+
+typedef enum {
+    NGX_GUILDLOG_EVENTS_RECORDED = 0,
+    NGX_GUILDLOG_EVENTS_DUPLICATE,
+    NGX_GUILDLOG_EVENTS_WAITING,
+    NGX_GUILDLOG_EVENTS_DROPPED,
+    NGX_GUILDLOG_EVENTS_IGNORED,
+    NGX_GUILDLOG_EVENTS_UNKNOWN,
+    NGX_GUILDLOG_EVENTS_ERROR,
+    NGX_GUILDLOG_EVENTS_LAST
+} ngx_guildlog_events_e;
+
+extern const char *const  ngx_guildlog_events_results[];
+
+#define NGX_GUILDLOG_STATS_UNKNOWN  32
+
+
+
+/* a place that a name takes, for as long as the zone lives */
+
+typedef struct {
+    ngx_atomic_t                   state;
+    u_char                         text[64];
+} ngx_guildlog_name_t;
+
+
+/* an event that the table does not know */
+
+typedef struct {
+    ngx_guildlog_name_t            name;
+    ngx_atomic_t                   n;
+} ngx_guildlog_unknown_t;
 
 
 /* whose question it is that a request asks the platform */
@@ -185,8 +222,7 @@ typedef struct {
 /* a task of the keeper, as the database last told it */
 
 typedef struct {
-    ngx_atomic_t                   state;
-    u_char                         name[64];
+    ngx_guildlog_name_t            name;
     ngx_atomic_t                   at;      /* it last succeeded, s */
     ngx_atomic_t                   took_us;
     ngx_atomic_t                   lag;
@@ -201,6 +237,8 @@ typedef struct {
     ngx_atomic_t                   count[NGX_GUILDLOG_COUNT_LAST];
     ngx_atomic_t                   auth[NGX_GUILDLOG_AUTH_LAST];
     ngx_atomic_t                   entries[NGX_GUILDLOG_ENTRY_LAST];
+    ngx_atomic_t                   events[NGX_GUILDLOG_EVENTS_LAST];
+    ngx_guildlog_unknown_t         unknown[NGX_GUILDLOG_STATS_UNKNOWN];
     ngx_atomic_t                   requests[NGX_GUILDLOG_STATS_ROUTES]
                                            [NGX_GUILDLOG_STATS_CODES];
     ngx_guildlog_histogram_t       route[NGX_GUILDLOG_STATS_ROUTES];
@@ -274,6 +312,15 @@ ngx_guildlog_task_t *ngx_guildlog_stats_task(ngx_guildlog_stats_t *stats,
 /* those that are there, by number; NULL behind the last */
 ngx_guildlog_task_t *ngx_guildlog_stats_task_at(ngx_guildlog_stats_t *stats,
     ngx_uint_t i);
+
+/* counts an event; names that are none, and those there is no room for, are
+   "other" */
+void ngx_guildlog_stats_unknown(ngx_guildlog_stats_t *stats,
+    const ngx_str_t *name);
+
+/* likewise */
+ngx_guildlog_unknown_t *ngx_guildlog_stats_unknown_at(
+    ngx_guildlog_stats_t *stats, ngx_uint_t i);
 
 
 #endif /* _NGX_GUILDLOG_STATS_H_INCLUDED_ */

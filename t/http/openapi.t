@@ -68,7 +68,9 @@ while ($table =~ /\G\s*(?:(\w+)($arguments)|(\{[^}]*\})),?/gc) {
     for ($query, $body) {
         die "no table of fields: $_\n" if !$fields{$_};
     }
-    my @bot = $plane =~ /API/ || $name eq 'operator_record' ? 'bot' : ();
+    my $packets = $answer =~ /EVENTS/;
+    my @bot = $plane =~ /API/ || $name eq 'operator_record' || $packets
+        ? 'bot' : ();
     my $entries = $answer =~ /RECORD/;
     $body = 'entry_one_fields' if $entries;
     $body = 'entry_many_fields' if $entries && $path !~ /guild/;
@@ -76,8 +78,8 @@ while ($table =~ /\G\s*(?:(\w+)($arguments)|(\{[^}]*\})),?/gc) {
         {"$method $path" =~ s/\{\w*\}/{}/gr} = {
         name => $name,
         query => [sort @bot, @{ $fields{$query} }],
-        body => [sort @{ $fields{$body} }],
-        many => $entries || $flags =~ /BATCH/ ? 1 : 0,
+        body => $packets ? [qw(at d t)] : [sort @{ $fields{$body} }],
+        many => $entries || $packets || $flags =~ /BATCH/ ? 1 : 0,
     };
 }
 ok keys %{ $served{API} } > 30 && keys %{ $served{OPERATOR} } > 20

@@ -85,8 +85,9 @@ end $$;
 
 -- Takes the heads of all these servers, in the order of their ids, if they
 -- still have the versions that were read, and nothing forbids to write for
--- them: 200, else 409, and nothing is changed. Of them pro are on that plan,
--- those that come now (servers) among them.
+-- them: 200, else 409, and nothing is changed. A version of -1: what comes does
+-- not depend on what was read. Of them pro are on that plan, those that come
+-- now (servers) among them.
 
 create or replace function events_take(guilds bigint[], versions bigint[],
     servers jsonb, out status int, out body text, out counts text,
@@ -94,11 +95,12 @@ create or replace function events_take(guilds bigint[], versions bigint[],
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-    plans  constant jsonb := coalesce((
-               select jsonb_object_agg(s ->> 'id', s ->> 'plan')
+    plans   constant jsonb := coalesce((
+                select jsonb_object_agg(s ->> 'id', s ->> 'plan')
                  from jsonb_array_elements(servers) s), '{}');
-    taken  int;
-    open   boolean;      -- nothing forbids to write
+    taken   int;
+    wanted  int;
+    open    boolean;     -- nothing forbids to write
 begin
     body := '{}';
     counts := '{}';
@@ -119,6 +121,7 @@ begin
              order by u.guild offset 0) n
      where h.guild_id = n.guild and h.version = n.version;
     get diagnostics taken = row_count;
+    wanted := (select count(*) from unnest(versions) v where v >= 0);
 
     -- behind the heads: who forgets a server waits for these from here on
 
@@ -131,7 +134,7 @@ begin
       from unnest(guilds) n (guild)
       left join server s on s.guild_id = n.guild;
 
-    if taken < cardinality(guilds) or not open then
+    if taken < wanted or not open then
         raise exception using errcode = 'GL409',
             message = 'others were first: read again';
     end if;
@@ -162,7 +165,8 @@ begin
 end $$;
 
 
--- What is known of people and things.
+-- What is known of people and things. A voice state of the id 0 that goes: all
+-- of the server's go, before others come.
 
 create or replace function known_keep(guilds bigint[], kinds smallint[],
     ids bigint[], docs text[])
@@ -174,11 +178,18 @@ begin
         return;
     end if;
 
+    if 0 = any (ids) then
+        delete from known k
+         using unnest(guilds, kinds, ids) n (guild, kind, id)
+         where n.kind = 5 and n.id = 0
+           and k.guild_id = n.guild and k.kind = 5;
+    end if;
+
     insert into known as k (guild_id, kind, id, doc)
     select distinct on (n.guild, n.kind, n.id) n.guild, n.kind, n.id, n.doc
       from unnest(guilds, kinds, ids, docs) with ordinality
                n (guild, kind, id, doc, place)
-     where n.kind between 4 and 7
+     where n.kind between 4 and 7 and n.id <> 0
      order by n.guild, n.kind, n.id, n.place desc
     on conflict on constraint known_pkey do update
        set doc = excluded.doc where k.doc <> excluded.doc;

@@ -3,7 +3,8 @@
 --
 -- Kinds: 0 server, 1 member, 2 channel, 3 role (as the directory has them, one
 -- more than there), 4 what a member was, 5 voice state, 6 what the server was,
--- 7 thing, 8 what waits of a person, 9 message.
+-- 7 thing, 8 what waits of a person, 9 message, 10 the roles of a member, 11
+-- the channel that the voice state or the thing with that id is in.
 
 
 -- What is known, a line each, and the places of those needs. status: 200.
@@ -15,25 +16,37 @@ language plpgsql stable security definer set search_path = guildlog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-    said  record;
+    more  record;
 begin
     status := 200;
 
     select array_agg(f.place), string_agg(f.doc, e'\n')
       into places, docs
       from (
-        select n.place::int, events_server(n.guild, h.version, s) as doc
+        select n.place::int,
+               '{"version":"' || coalesce(h.version, 0)
+               || case when s.guild_id is not null and s.forgotten_at is null
+                       then '","plan":"' || s.plan || '"'
+                            || coalesce(',"files":' || c.files, '') || '}'
+                       else '","obstacle":"' || server_obstacle(n.guild)
+                            || '"}' end as doc
           from unnest(guilds, kinds) with ordinality n (guild, kind, place)
           left join server s on s.guild_id = n.guild
           left join event_head h on h.guild_id = n.guild
+         cross join lateral (
+               select bit_or(1 << x.bot) as files from logging_channels x
+                where x.guild_id = n.guild
+                  and x.category_files is not null) c
          where n.kind = 0
          union all
         select n.place::int, events_named(d, u)
           from unnest(guilds, kinds, ids) with ordinality
                    n (guild, kind, id, place)
-         cross join lateral directory_one(n.guild, n.kind - 1, n.id) d
-          left join lateral directory_one(
-                   n.guild, 1, case n.kind when 2 then d.parent end) u on true
+          join directory d
+            on d.guild_id = n.guild and d.kind = n.kind - 1 and d.id = n.id
+          left join directory u
+            on n.kind = 2 and u.guild_id = n.guild and u.kind = 1
+           and u.id = d.parent
          where n.kind between 1 and 3
          union all
         select n.place::int, k.doc
@@ -41,8 +54,35 @@ begin
                    n (guild, kind, id, place)
           join known k
             on k.guild_id = n.guild and k.kind = n.kind and k.id = n.id
-         where n.kind between 4 and 7
+         where n.kind between 4 and 7) f;
+
+    for more in
+        select p.places, p.docs from events_people(guilds, kinds, ids) p
+         where kinds && '{8,10,11}'
          union all
+        select m.places, m.docs from events_said(guilds, kinds, ids) m
+         where 9 = any (kinds)
+    loop
+        docs := case when places is null then more.docs
+                     when more.places is null then docs
+                     else docs || e'\n' || more.docs end;
+        places := places || more.places;
+    end loop;
+end $$;
+
+
+-- What waits of people, what the roles of members are called, and the channels
+-- of which only the place is known.
+
+create or replace function events_people(guilds bigint[], kinds smallint[],
+    ids bigint[], out places int[], out docs text)
+language plpgsql stable
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+    select array_agg(f.place), string_agg(f.doc, e'\n')
+      into places, docs
+      from (
         select n.place::int, w.doc
           from unnest(guilds, kinds, ids) with ordinality
                    n (guild, kind, id, place)
@@ -53,15 +93,35 @@ begin
                  from pair p
                 where p.guild_id = n.guild and p.person_id = n.id
                 order by p.at desc limit 1) w
-         where n.kind = 8) f;
-
-    if 9 = any (kinds) then
-        said := events_said(guilds, kinds, ids);
-        docs := case when places is null then said.docs
-                     when said.places is null then docs
-                     else docs || e'\n' || said.docs end;
-        places := places || said.places;
-    end if;
+         where n.kind = 8
+         union all
+        select n.place::int, '[' || coalesce(r.names, '') || ']' as doc
+          from unnest(guilds, kinds, ids) with ordinality
+                   n (guild, kind, id, place)
+          join directory d
+            on d.guild_id = n.guild and d.kind = 0 and d.id = n.id
+         cross join lateral (
+               select string_agg('{"id":"' || u.id || '","name":' || to_json(
+                          coalesce(x.name, u.id::text)) || '}', ','
+                          order by u.place) as names
+                 from unnest(d.roles) with ordinality u (id, place)
+                 left join directory x
+                   on x.guild_id = n.guild and x.kind = 2 and x.id = u.id) r
+         where n.kind = 10
+         union all
+        select n.place::int, '{"id":"' || d.id || '",'
+                             || substr(events_named(d, u), 2)
+          from unnest(guilds, kinds, ids) with ordinality
+                   n (guild, kind, id, place)
+          join known k
+            on k.guild_id = n.guild and k.kind in (5, 7) and k.id = n.id
+          join directory d
+            on d.guild_id = n.guild and d.kind = 1
+           and d.id = substring(k.doc::json ->> 'channel_id'
+                                from '^[1-8]?[0-9]{1,18}$')::bigint
+          left join directory u
+            on u.guild_id = n.guild and u.kind = 1 and u.id = d.parent
+         where n.kind = 11) f;
 end $$;
 
 
@@ -101,16 +161,6 @@ begin
                          offset 0) l on true
      where n.kind = 9 and coalesce(s.id, l.id) is not null;
 end $$;
-
-
-create or replace function events_server(guild bigint, version bigint,
-    s server)
-returns text language sql stable as $$
-    select '{"version":"' || coalesce(version, 0)
-           || case when s.guild_id is not null and s.forgotten_at is null
-                   then '","plan":"' || s.plan || '"}'
-                   else '","obstacle":"' || server_obstacle(guild) || '"}' end
-$$;
 
 
 -- A row of the directory: what is null, or as it is by itself, is left out. A

@@ -574,7 +574,8 @@ begin
         e := entry_of(docs[place]);
         docs[place] := entry_doc(e || jsonb_build_object(
             'messages', jsonb_path_query_array(e, '$.messages[0 to 99]'),
-            'messagesTruncated', jsonb_array_length(e -> 'messages') - 100));
+            'messagesTruncated', jsonb_array_length(e -> 'messages') - 100
+                + coalesce((e ->> 'messagesTruncated')::int, 0)));
     end loop;
 
     return docs;

@@ -386,11 +386,11 @@ sub _rule_additionalProperties {
 
 
 # the file lists everything, so what it does not list is wrong, though clients
-# may meet more in times to come
+# may meet more in times to come; what is open is the platform's
 sub _unlisted_fields {
     my ($self, $schema, $value, $at) = @_;
 
-    return if ref $schema->{additionalProperties} eq 'HASH';
+    return if $schema->{additionalProperties};
     return map { "$at.$_ is not in the file" }
         grep { !exists(($schema->{properties} || {})->{$_}) }
         sort keys %$value;

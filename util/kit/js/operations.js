@@ -111,6 +111,8 @@ export const OPERATOR = {
         '/servers/{guild_id}/logs'],
     recordMany: ['POST',
         '/logs'],
+    events: ['POST',
+        '/events'],
     membersPut: ['PUT',
         '/servers/{guild_id}/members'],
     memberPut: ['PUT',

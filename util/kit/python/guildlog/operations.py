@@ -476,6 +476,14 @@ class OperatorOperations(Methods):
             '/logs',
             body)
 
+    async def events(
+            self, *, body: Any, bot: One = None, sent: One = None) -> Any:
+        """Take what the platform's gateway says"""
+        return await self._call(
+            'POST',
+            '/events',
+            body, bot=bot, sent=sent)
+
     async def members_put(
             self, *, guild_id: str | int, body: Any) -> Any:
         """Put members"""

@@ -1,0 +1,711 @@
+
+/*
+ * A packet of the platform's gateway: which guild it is of, and what it is.
+ */
+
+#include "events/ngx_guildlog_event.h"
+#include "api/ngx_guildlog_value.h"
+
+
+/* ms, of the ids of the platform */
+#define EVENT_EPOCH  1420070400000
+
+/* bytes: from here on long arrays are read an element at a time, and how long
+   these are */
+#define EVENT_LARGE  32768
+#define EVENT_LONG   4096
+
+#define EVENT_NAME   64     /* bytes of t, at most */
+
+
+typedef struct {
+    const char                    *name;
+    ngx_guildlog_event_what_e      what;
+} event_what_t;
+
+
+/* ids that a packet of that name has to have */
+typedef struct {
+    const char                    *name;
+    const char                    *paths[4];
+} event_ids_t;
+
+
+typedef struct {
+    u_char                        *dst;
+    const u_char                  *p;
+    const u_char                  *last;
+    ngx_uint_t                     depth;
+    ngx_str_t                      keys[2];  /* of the first two levels */
+    ngx_uint_t                     large;
+} event_copy_t;
+
+
+static ngx_int_t event_check_ids(ngx_guildlog_event_t *event, ngx_pool_t *pool,
+    ngx_str_t *error);
+static ngx_int_t event_parse(ngx_guildlog_event_t *event, ngx_pool_t *pool,
+    json_t **packet, ngx_str_t *error);
+static ngx_int_t event_shorten(ngx_guildlog_event_t *event, ngx_pool_t *pool,
+    ngx_str_t *text);
+static void event_copy(ngx_guildlog_event_t *event, event_copy_t *c);
+static const u_char *event_skip(const u_char *p, const u_char *last);
+static void event_kind(ngx_guildlog_event_t *event);
+static int ngx_libc_cdecl event_cmp_kind(const void *key, const void *kind);
+static int ngx_libc_cdecl event_cmp_what(const void *key, const void *what);
+static json_t *event_element(u_char *p, size_t len);
+static int64_t event_days(ngx_int_t year, ngx_int_t month, ngx_int_t day);
+
+
+/* by name */
+
+static const event_what_t  event_whats[] = {
+    { "AUTO_MODERATION_RULE_CREATE", NGX_GUILDLOG_EVENT_THING },
+    { "AUTO_MODERATION_RULE_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE },
+    { "AUTO_MODERATION_RULE_UPDATE", NGX_GUILDLOG_EVENT_THING },
+    { "CHANNEL_CREATE", NGX_GUILDLOG_EVENT_CHANNEL },
+    { "CHANNEL_DELETE", NGX_GUILDLOG_EVENT_CHANNEL_DELETE },
+    { "CHANNEL_UPDATE", NGX_GUILDLOG_EVENT_CHANNEL },
+    { "GUILD_AUDIT_LOG_ENTRY_CREATE", NGX_GUILDLOG_EVENT_AUDIT },
+    { "GUILD_BAN_ADD", NGX_GUILDLOG_EVENT_BAN },
+    { "GUILD_CREATE", NGX_GUILDLOG_EVENT_GUILD },
+    { "GUILD_DELETE", NGX_GUILDLOG_EVENT_GUILD_DELETE },
+    { "GUILD_EMOJIS_UPDATE", NGX_GUILDLOG_EVENT_THINGS },
+    { "GUILD_MEMBERS_CHUNK", NGX_GUILDLOG_EVENT_MEMBERS },
+    { "GUILD_MEMBER_ADD", NGX_GUILDLOG_EVENT_MEMBER_ADD },
+    { "GUILD_MEMBER_REMOVE", NGX_GUILDLOG_EVENT_MEMBER_REMOVE },
+    { "GUILD_MEMBER_UPDATE", NGX_GUILDLOG_EVENT_MEMBER },
+    { "GUILD_ROLE_CREATE", NGX_GUILDLOG_EVENT_ROLE },
+    { "GUILD_ROLE_DELETE", NGX_GUILDLOG_EVENT_ROLE_DELETE },
+    { "GUILD_ROLE_UPDATE", NGX_GUILDLOG_EVENT_ROLE },
+    { "GUILD_SCHEDULED_EVENT_CREATE", NGX_GUILDLOG_EVENT_THING },
+    { "GUILD_SCHEDULED_EVENT_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE },
+    { "GUILD_SCHEDULED_EVENT_UPDATE", NGX_GUILDLOG_EVENT_THING },
+    { "GUILD_SOUNDBOARD_SOUNDS_UPDATE", NGX_GUILDLOG_EVENT_THINGS },
+    { "GUILD_SOUNDBOARD_SOUND_CREATE", NGX_GUILDLOG_EVENT_THING },
+    { "GUILD_SOUNDBOARD_SOUND_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE },
+    { "GUILD_SOUNDBOARD_SOUND_UPDATE", NGX_GUILDLOG_EVENT_THING },
+    { "GUILD_STICKERS_UPDATE", NGX_GUILDLOG_EVENT_THINGS },
+    { "GUILD_UPDATE", NGX_GUILDLOG_EVENT_GUILD_UPDATE },
+    { "INTEGRATION_CREATE", NGX_GUILDLOG_EVENT_THING },
+    { "INTEGRATION_UPDATE", NGX_GUILDLOG_EVENT_THING },
+    { "MESSAGE_CREATE", NGX_GUILDLOG_EVENT_MESSAGE },
+    { "MESSAGE_DELETE", NGX_GUILDLOG_EVENT_MESSAGE_DELETE },
+    { "MESSAGE_DELETE_BULK", NGX_GUILDLOG_EVENT_MESSAGES_DELETE },
+    { "MESSAGE_UPDATE", NGX_GUILDLOG_EVENT_MESSAGE_UPDATE },
+    { "STAGE_INSTANCE_CREATE", NGX_GUILDLOG_EVENT_THING },
+    { "STAGE_INSTANCE_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE },
+    { "STAGE_INSTANCE_UPDATE", NGX_GUILDLOG_EVENT_THING },
+    { "THREAD_CREATE", NGX_GUILDLOG_EVENT_CHANNEL },
+    { "THREAD_DELETE", NGX_GUILDLOG_EVENT_CHANNEL_DELETE },
+    { "THREAD_LIST_SYNC", NGX_GUILDLOG_EVENT_THREADS },
+    { "THREAD_UPDATE", NGX_GUILDLOG_EVENT_CHANNEL },
+    { "VOICE_STATE_UPDATE", NGX_GUILDLOG_EVENT_VOICE }
+};
+
+
+static const event_ids_t  event_ids[] = {
+    { "CHANNEL_CREATE", { "id" } },
+    { "CHANNEL_DELETE", { "id" } },
+    { "CHANNEL_UPDATE", { "id" } },
+    { "GUILD_BAN_ADD", { "user.id" } },
+    { "GUILD_MEMBER_ADD", { "user.id" } },
+    { "GUILD_MEMBER_REMOVE", { "user.id" } },
+    { "GUILD_MEMBER_UPDATE", { "user.id" } },
+    { "GUILD_ROLE_CREATE", { "role.id" } },
+    { "GUILD_ROLE_DELETE", { "role_id" } },
+    { "GUILD_ROLE_UPDATE", { "role.id" } },
+    { "MESSAGE_CREATE", { "id", "channel_id" } },
+    { "MESSAGE_DELETE", { "id", "channel_id" } },
+    { "MESSAGE_DELETE_BULK", { "channel_id" } },
+    { "MESSAGE_REACTION_REMOVE", { "user_id", "channel_id", "message_id" } },
+    { "MESSAGE_REACTION_REMOVE_ALL", { "channel_id", "message_id" } },
+    { "MESSAGE_REACTION_REMOVE_EMOJI", { "channel_id", "message_id" } },
+    { "MESSAGE_UPDATE", { "id", "channel_id" } },
+    { "THREAD_CREATE", { "id" } },
+    { "THREAD_DELETE", { "id" } },
+    { "THREAD_UPDATE", { "id" } },
+    { "VOICE_STATE_UPDATE", { "user_id" } }
+};
+
+
+ngx_int_t
+ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
+    int64_t ahead, ngx_str_t *error)
+{
+    json_t     *packet, *value;
+    ngx_int_t   rc;
+
+    rc = event_parse(event, pool, &packet, error);
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    value = json_object_get(packet, "at");
+
+    if (value && !json_is_null(value)) {
+        if (!json_is_integer(value) || json_integer_value(value) < 0
+            || json_integer_value(value) > NGX_GUILDLOG_VALUE_EXACT)
+        {
+            ngx_str_set(error, "at: must be a time in ms");
+            return NGX_DECLINED;
+        }
+
+        event->at = json_integer_value(value) - ahead;
+    }
+
+    value = json_object_get(packet, "t");
+
+    /* what the connection is about, and no event, has none */
+
+    if (value == NULL || json_is_null(value)) {
+        if (json_integer_value(json_object_get(packet, "op")) == 0) {
+            ngx_str_set(error, "t: required");
+            return NGX_DECLINED;
+        }
+
+        ngx_str_set(&event->name, "none");
+        event->d = packet;
+        return NGX_OK;
+    }
+
+    event->name = ngx_guildlog_json_text(value);
+
+    if (event->name.len == 0 || event->name.len > EVENT_NAME) {
+        ngx_str_set(error, "t: must be a text of 1 to "
+                    ngx_value(EVENT_NAME) " bytes");
+        return NGX_DECLINED;
+    }
+
+    event_kind(event);
+
+    event->d = json_object_get(packet, "d");
+
+    if (!json_is_object(event->d)) {
+
+        /* RESUMED has none worth the name */
+
+        if (event->what == NGX_GUILDLOG_EVENT_OTHER) {
+            return NGX_OK;
+        }
+
+        ngx_str_set(error, "d: must be an object");
+        return NGX_DECLINED;
+    }
+
+    value = json_object_get(event->d, "guild_id");
+
+    if (event->what == NGX_GUILDLOG_EVENT_GUILD
+        || event->what == NGX_GUILDLOG_EVENT_GUILD_UPDATE
+        || event->what == NGX_GUILDLOG_EVENT_GUILD_DELETE)
+    {
+        value = json_object_get(event->d, "id");
+
+        if (value == NULL || json_is_null(value)) {
+            ngx_str_set(error, "d.id: required");
+            return NGX_DECLINED;
+        }
+
+    } else if ((value == NULL || json_is_null(value))
+               && event->name.len > 6
+               && ngx_strncmp(event->name.data, "GUILD_", 6) == 0)
+    {
+        ngx_str_set(error, "d.guild_id: required");
+        return NGX_DECLINED;
+    }
+
+    if (value && !json_is_null(value)) {
+        event->guild = ngx_guildlog_event_id(value);
+
+        if (event->guild < 10000000000000000) {
+            ngx_str_set(error, "d.guild_id: must be the ID of a server");
+            return NGX_DECLINED;
+        }
+    }
+
+    if (event->guild) {
+        rc = event_check_ids(event, pool, error);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    value = json_object_get(event->d, "id");
+
+    if (event->audit) {
+        if (ngx_guildlog_event_id(value) == 0) {
+            ngx_str_set(error, "d.id: must be an ID");
+            return NGX_DECLINED;
+        }
+
+        event->made = ngx_guildlog_event_id_ms(ngx_guildlog_event_id(value));
+
+        value = json_object_get(event->d, "action_type");
+
+        event->action.data = ngx_pnalloc(pool, NGX_INT64_LEN);
+        if (event->action.data == NULL) {
+            return NGX_ERROR;
+        }
+
+        event->action.len = ngx_sprintf(event->action.data, "%L",
+                                        (int64_t) json_integer_value(value))
+                            - event->action.data;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+event_check_ids(ngx_guildlog_event_t *event, ngx_pool_t *pool,
+    ngx_str_t *error)
+{
+    ngx_uint_t          i;
+    const char *const  *path;
+
+    for (i = 0; i < sizeof(event_ids) / sizeof(event_ids[0]); i++) {
+
+        if (ngx_strlen(event_ids[i].name) != event->name.len
+            || ngx_strncmp(event_ids[i].name, event->name.data,
+                           event->name.len) != 0)
+        {
+            continue;
+        }
+
+        for (path = event_ids[i].paths; *path; path++) {
+
+            if (ngx_guildlog_event_id(ngx_guildlog_event_reach(event->d,
+                                                               *path)))
+            {
+                continue;
+            }
+
+            error->data = ngx_pnalloc(pool, 64);
+            if (error->data == NULL) {
+                return NGX_ERROR;
+            }
+
+            error->len = ngx_snprintf(error->data, 64, "d.%s: must be an ID",
+                                      *path)
+                         - error->data;
+            return NGX_DECLINED;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+event_parse(ngx_guildlog_event_t *event, ngx_pool_t *pool, json_t **packet,
+    ngx_str_t *error)
+{
+    ngx_str_t  text;
+
+    event->nlongs = 0;
+
+    if (event->text.len <= EVENT_LARGE) {
+        *packet = ngx_guildlog_json_parse_answer(pool, &event->text, error);
+
+        if (*packet == NULL && error->len == 0) {
+            return NGX_ERROR;
+        }
+
+    } else {
+        *packet = NULL;
+    }
+
+    if (*packet == NULL) {
+        if (event_shorten(event, pool, &text) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        *packet = ngx_guildlog_json_parse_answer(pool, &text, error);
+    }
+
+    if (*packet == NULL) {
+        return error->len ? NGX_DECLINED : NGX_ERROR;
+    }
+
+    if (!json_is_object(*packet)) {
+        ngx_str_set(error, "packet: must be an object");
+        return NGX_DECLINED;
+    }
+
+    /* what a first reading complained of has been replaced */
+
+    ngx_str_null(error);
+
+    return NGX_OK;
+}
+
+
+/* a copy without the long arrays of d, and without what lies too deep */
+
+static ngx_int_t
+event_shorten(ngx_guildlog_event_t *event, ngx_pool_t *pool, ngx_str_t *text)
+{
+    event_copy_t  c;
+
+    ngx_memzero(&c, sizeof(c));
+
+    /* null may be longer than what it stands for, [1] */
+
+    text->data = ngx_pnalloc(pool, event->text.len * 2 + 4);
+    if (text->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    c.dst = text->data;
+    c.p = event->text.data;
+    c.last = event->text.data + event->text.len;
+    c.large = event->text.len > EVENT_LARGE;
+
+    while (c.p < c.last) {
+        event_copy(event, &c);
+    }
+
+    text->len = c.dst - text->data;
+
+    return NGX_OK;
+}
+
+
+/* copies what is next: a string, a bracket, or a character between them */
+
+static void
+event_copy(ngx_guildlog_event_t *event, event_copy_t *c)
+{
+    ngx_str_t                   key;
+    const u_char               *end;
+    ngx_guildlog_event_long_t  *l;
+
+    switch (*c->p) {
+
+    case '"':
+        end = ngx_guildlog_json_scan_quote(c->p + 1, c->last);
+        end = end < c->last ? end + 1 : c->last;
+
+        key.data = (u_char *) c->p + 1;
+        key.len = end - c->p > 2 ? end - c->p - 2 : 0;
+
+        c->dst = ngx_cpymem(c->dst, c->p, end - c->p);
+        c->p = end;
+
+        if (c->depth > 0 && c->depth <= 2) {
+            end = ngx_guildlog_json_scan_skip((u_char *) c->p,
+                                              (u_char *) c->last);
+
+            if (end < c->last && *end == ':') {
+                c->keys[c->depth - 1] = key;
+            }
+        }
+
+        return;
+
+    case '{':
+    case '[':
+        end = event_skip(c->p, c->last);
+
+        if (c->depth >= NGX_GUILDLOG_JSON_DEPTH) {
+            c->dst = ngx_cpymem(c->dst, "null", 4);
+            c->p = end;
+            return;
+        }
+
+        if (c->large && *c->p == '[' && c->depth == 2
+            && c->keys[0].len == 1 && c->keys[0].data[0] == 'd'
+            && end - c->p > EVENT_LONG
+            && event->nlongs < NGX_GUILDLOG_EVENT_LONGS)
+        {
+            l = &event->longs[event->nlongs++];
+
+            l->name = c->keys[1];
+            l->text.data = (u_char *) c->p + 1;
+            l->text.len = end - c->p - 2;
+
+            c->dst = ngx_cpymem(c->dst, "[]", 2);
+            c->p = end;
+            return;
+        }
+
+        c->depth++;
+        break;
+
+    case '}':
+    case ']':
+        if (c->depth) {
+            c->depth--;
+        }
+
+        break;
+    }
+
+    *c->dst++ = *c->p++;
+}
+
+
+/* behind the bracket that closes this one */
+
+static const u_char *
+event_skip(const u_char *p, const u_char *last)
+{
+    ngx_uint_t  depth;
+
+    for (depth = 0; p < last; p++) {
+
+        switch (*p) {
+
+        case '"':
+            p = ngx_guildlog_json_scan_quote(p + 1, last);
+            break;
+
+        case '{':
+        case '[':
+            depth++;
+            break;
+
+        case '}':
+        case ']':
+            if (--depth == 0) {
+                return p + 1;
+            }
+
+            break;
+        }
+    }
+
+    return last;
+}
+
+
+static void
+event_kind(ngx_guildlog_event_t *event)
+{
+    event_what_t  *what;
+
+    event->kind = bsearch(&event->name, ngx_guildlog_event_gateway,
+                          ngx_guildlog_event_gateway_n,
+                          sizeof(ngx_guildlog_event_kind_t), event_cmp_kind);
+
+    what = bsearch(&event->name, event_whats,
+                   sizeof(event_whats) / sizeof(event_whats[0]),
+                   sizeof(event_what_t), event_cmp_what);
+
+    event->what = what ? what->what : NGX_GUILDLOG_EVENT_OTHER;
+    event->audit = event->what == NGX_GUILDLOG_EVENT_AUDIT;
+}
+
+
+static int ngx_libc_cdecl
+event_cmp_kind(const void *key, const void *kind)
+{
+    const ngx_str_t                  *name = key;
+    const ngx_guildlog_event_kind_t  *k = kind;
+
+    return ngx_memn2cmp(name->data, (u_char *) k->name, name->len,
+                        ngx_strlen(k->name));
+}
+
+
+static int ngx_libc_cdecl
+event_cmp_what(const void *key, const void *what)
+{
+    const ngx_str_t     *name = key;
+    const event_what_t  *w = what;
+
+    return ngx_memn2cmp(name->data, (u_char *) w->name, name->len,
+                        ngx_strlen(w->name));
+}
+
+
+ngx_int_t
+ngx_guildlog_event_next_of(ngx_guildlog_event_t *event, const char *name,
+    ngx_uint_t *i, json_t **item)
+{
+    u_char                     *p, *last, *end;
+    ngx_uint_t                  n;
+    ngx_guildlog_event_long_t  *l;
+
+    l = NULL;
+
+    for (n = 0; n < event->nlongs; n++) {
+        if (event->longs[n].name.len == ngx_strlen(name)
+            && ngx_strncmp(event->longs[n].name.data, name,
+                           event->longs[n].name.len) == 0)
+        {
+            l = &event->longs[n];
+        }
+    }
+
+    if (l == NULL) {
+        *item = json_array_get(json_object_get(event->d, name), (*i)++);
+        json_incref(*item);
+        return NGX_OK;
+    }
+
+    last = l->text.data + l->text.len;
+
+    for ( ;; ) {
+        p = (*i)++ ? event->pos : l->text.data;
+        p = ngx_guildlog_json_scan_skip(p, last);
+
+        if (p >= last) {
+            *item = NULL;
+            return NGX_OK;
+        }
+
+        end = (*p == '{' || *p == '[') ? (u_char *) event_skip(p, last)
+                                       : ngx_strlchr(p, last, ',');
+        end = end ? end : last;
+        event->pos = ngx_strlchr(end, last, ',');
+        event->pos = event->pos ? event->pos + 1 : last;
+
+        *item = event_element(p, end - p);
+
+        if (*item) {
+            return NGX_OK;
+        }
+    }
+}
+
+
+static json_t *
+event_element(u_char *p, size_t len)
+{
+    json_t        *json;
+    json_error_t   cause;
+
+    json = ngx_guildlog_json_read_any(p, len, 0, &cause);
+
+    if (!json_is_object(json)) {
+        json_decref(json);
+        return NULL;
+    }
+
+    return json;
+}
+
+
+uint64_t
+ngx_guildlog_event_id(const json_t *json)
+{
+    uint64_t    id;
+    ngx_str_t   text;
+    ngx_uint_t  i;
+
+    text = ngx_guildlog_json_text(json);
+
+    if (ngx_guildlog_value_id(text.data, text.len, 1) != NGX_OK) {
+        return 0;
+    }
+
+    for (id = 0, i = 0; i < text.len; i++) {
+        id = id * 10 + (text.data[i] - '0');
+    }
+
+    return id;
+}
+
+
+int64_t
+ngx_guildlog_event_id_ms(uint64_t id)
+{
+    return (int64_t) (id >> 22) + EVENT_EPOCH;
+}
+
+
+/* 2026-11-29T06:30:20.123000+00:00 */
+
+int64_t
+ngx_guildlog_event_time(const json_t *json)
+{
+    u_char      *p, *last;
+    ngx_int_t    year, month, day, hour, minute, second, ms, scale;
+    ngx_str_t    s;
+
+    s = ngx_guildlog_json_text(json);
+
+    if (s.len < sizeof("2026-11-29T06:30:20") - 1) {
+        return 0;
+    }
+
+    year = ngx_atoi(s.data, 4);
+    month = ngx_atoi(s.data + 5, 2);
+    day = ngx_atoi(s.data + 8, 2);
+    hour = ngx_atoi(s.data + 11, 2);
+    minute = ngx_atoi(s.data + 14, 2);
+    second = ngx_atoi(s.data + 17, 2);
+
+    if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31
+        || hour < 0 || hour > 23 || minute < 0 || minute > 59
+        || second < 0 || second > 60)
+    {
+        return 0;
+    }
+
+    ms = 0;
+    p = s.data + sizeof("2026-11-29T06:30:20") - 1;
+    last = s.data + s.len;
+
+    if (p < last && *p == '.') {
+        for (p++, scale = 100;
+             p < last && *p >= '0' && *p <= '9';
+             p++, scale /= 10)
+        {
+            ms += (*p - '0') * scale;
+        }
+    }
+
+    return (((event_days(year, month, day) * 24 + hour) * 60 + minute) * 60
+            + second) * 1000 + ms;
+}
+
+
+/* since 1970, by years that begin in March */
+
+static int64_t
+event_days(ngx_int_t year, ngx_int_t month, ngx_int_t day)
+{
+    if (month <= 2) {
+        year--;
+        month += 12;
+    }
+
+    return 365 * year + year / 4 - year / 100 + year / 400
+           + (153 * (month - 3) + 2) / 5 + day - 1 - 719468;
+}
+
+
+json_t *
+ngx_guildlog_event_reach(json_t *json, const char *path)
+{
+    size_t       len;
+    const char  *dot;
+
+    while (json) {
+        dot = ngx_strchr(path, '.');
+        len = dot ? (size_t) (dot - path) : ngx_strlen(path);
+
+#if (JANSSON_VERSION_HEX >= 0x020e00)
+        json = json_object_getn(json, path, len);
+#else
+        {
+        char  name[64];
+
+        (void) ngx_cpystrn((u_char *) name, (u_char *) path,
+                           ngx_min(len + 1, sizeof(name)));
+        json = json_object_get(json, name);
+        }
+#endif
+
+        if (dot == NULL) {
+            break;
+        }
+
+        path = dot + 1;
+    }
+
+    return json_is_null(json) ? NULL : json;
+}

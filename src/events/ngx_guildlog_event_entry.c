@@ -1,0 +1,1060 @@
+
+/*
+ * The entries that a packet makes: the fields of a row, filled.
+ */
+
+#include "events/ngx_guildlog_event_entry.h"
+#include "events/ngx_guildlog_row.h"
+
+
+#define ENTRY_ROLES     100      /* that came or went */
+#define ENTRY_MESSAGES  100
+#define ENTRY_CHANGES   25
+#define ENTRY_ID        64       /* bytes of an event's id */
+#define ENTRY_RULES     143      /* actions of automatic moderation */
+
+#define ENTRY_PICTURES  "https://cdn.discordapp.com/"
+
+
+static ngx_int_t entry_place_of(ngx_guildlog_make_t *m);
+static void entry_set(ngx_guildlog_make_t *m, const char *name, json_t *value);
+static void entry_fill(ngx_guildlog_make_t *m,
+    const ngx_guildlog_event_set_t *set);
+static void entry_part(ngx_guildlog_make_t *m, const char *field,
+    const char *part, json_t *value);
+static json_t *entry_person(ngx_guildlog_make_t *m, json_t *id);
+static json_t *entry_place(ngx_guildlog_make_t *m, json_t *id);
+static void entry_role(ngx_guildlog_make_t *m,
+    const ngx_guildlog_event_set_t *set, json_t *value);
+static void entry_messages(ngx_guildlog_make_t *m,
+    const ngx_guildlog_event_set_t *set);
+static json_t *entry_message(ngx_guildlog_make_t *m, json_t *doc);
+static void entry_changes(ngx_guildlog_make_t *m,
+    const ngx_guildlog_event_set_t *set);
+static void entry_roles(ngx_guildlog_make_t *m,
+    const ngx_guildlog_event_set_t *set, json_t *ids);
+static void entry_image(ngx_guildlog_make_t *m, const char *path);
+static json_t *entry_picture(ngx_guildlog_make_t *m, const char *path,
+    size_t key, json_t *hash);
+static json_t *entry_text(json_t *value, ngx_uint_t most);
+static ngx_int_t entry_put(ngx_guildlog_make_t *m,
+    ngx_guildlog_event_entry_pt put, void *data);
+static void entry_head(ngx_guildlog_make_t *m);
+static int64_t entry_moment(ngx_guildlog_make_t *m);
+
+
+/* their names, and how many characters texts may have; 0: it is none */
+
+static const struct {
+    const char                      *name;
+    ngx_uint_t                       most;
+} entry_fields[NGX_GUILDLOG_ENTRY_FIELDS] = {
+    [NGX_GUILDLOG_ENTRY_EXECUTOR] = { "executor", 0 },
+    [NGX_GUILDLOG_ENTRY_TARGET] = { "target", 0 },
+    [NGX_GUILDLOG_ENTRY_CHANNEL] = { "channel", 0 },
+    [NGX_GUILDLOG_ENTRY_ROLE] = { "role", 100 },
+    [NGX_GUILDLOG_ENTRY_NAME] = { "name", 100 },
+    [NGX_GUILDLOG_ENTRY_REASON] = { "reason", 512 },
+    [NGX_GUILDLOG_ENTRY_COUNT] = { "count", 0 },
+    [NGX_GUILDLOG_ENTRY_CONTENT] = { "content", 4000 },
+    [NGX_GUILDLOG_ENTRY_CONTENT_AFTER] = { "contentAfter", 4000 },
+    [NGX_GUILDLOG_ENTRY_MESSAGES] = { "messages", 0 },
+    [NGX_GUILDLOG_ENTRY_EMOJI] = { "emoji", 0 },
+    [NGX_GUILDLOG_ENTRY_ACTION] = { "action", 100 },
+    [NGX_GUILDLOG_ENTRY_VALUE] = { "value", 4000 },
+    [NGX_GUILDLOG_ENTRY_CHANGES] = { "changes", 0 },
+    [NGX_GUILDLOG_ENTRY_UNTIL] = { "until", 0 },
+    [NGX_GUILDLOG_ENTRY_ROLE_ID] = { "role_id", 0 },
+    [NGX_GUILDLOG_ENTRY_IMAGE] = { "image", 0 }
+};
+
+
+ngx_int_t
+ngx_guildlog_event_entries(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, ngx_guildlog_event_entry_pt put, void *data,
+    ngx_guildlog_event_fate_e *fate)
+{
+    ngx_uint_t    i, j;
+    ngx_guildlog_make_t  m;
+
+    ngx_memzero(&m, sizeof(m));
+
+    m.known = known;
+    m.event = event;
+
+    ngx_guildlog_row_kind(event, &m.kind);
+
+    if (m.kind == NULL) {
+        *fate = event->what == NGX_GUILDLOG_EVENT_NONE
+                ? NGX_GUILDLOG_EVENT_NOTHING : NGX_GUILDLOG_EVENT_UNKNOWN;
+        return NGX_OK;
+    }
+
+    *fate = (m.kind == &ngx_guildlog_event_audit_any)
+            ? NGX_GUILDLOG_EVENT_UNKNOWN : NGX_GUILDLOG_EVENT_NOTHING;
+
+    if (event->guild == 0) {
+        return NGX_OK;
+    }
+
+    m.made = json_array();
+    if (m.made == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (entry_place_of(&m) != NGX_OK) {
+        json_decref(m.made);
+        return NGX_ERROR;
+    }
+
+    if (event->audit) {
+        m.changes = json_object_get(event->d, "changes");
+        m.changes = json_is_array(m.changes) ? m.changes
+                    : ngx_guildlog_row_made(&m, json_array());
+    } else {
+        m.was = ngx_guildlog_row_was(&m);
+    }
+
+    if (ngx_guildlog_row_is_old(&m)) {
+        *fate = NGX_GUILDLOG_EVENT_OLD;
+        json_decref(m.made);
+        return NGX_OK;
+    }
+
+    if (ngx_guildlog_known_count(known, event) != NGX_OK) {
+        json_decref(m.made);
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < m.kind->nrows && !m.failed; i++) {
+        m.row = &m.kind->rows[i];
+
+        if (!ngx_guildlog_row_fits(&m)
+            || m.row->does >= NGX_GUILDLOG_EVENT_TOLD)
+        {
+            continue;
+        }
+
+        m.entry = json_object();
+        m.ntold = 0;
+
+        for (j = 0; j < m.row->nset && m.entry; j++) {
+            entry_fill(&m, &m.row->set[j]);
+        }
+
+        if (m.entry == NULL || entry_put(&m, put, data) != NGX_OK) {
+            m.failed = 1;
+            break;
+        }
+
+        if (*fate == NGX_GUILDLOG_EVENT_NOTHING) {
+            *fate = NGX_GUILDLOG_EVENT_TOOK;
+        }
+    }
+
+    json_decref(m.made);
+
+    return m.failed ? NGX_ERROR : NGX_OK;
+}
+
+
+/* where somebody or something was, the packet does not say */
+
+static ngx_int_t
+entry_place_of(ngx_guildlog_make_t *m)
+{
+    json_t      *place;
+    const char  *name;
+
+    name = m->event->audit ? "target_id" : "user_id";
+    place = ngx_guildlog_known_get(m->known, m->event->guild,
+                                   NGX_GUILDLOG_KNOWN_PLACE,
+                                   ngx_guildlog_event_id(
+                                       json_object_get(m->event->d, name)));
+
+    return ngx_guildlog_known_also(m->known, m->event->guild,
+                                   NGX_GUILDLOG_KNOWN_CHANNEL, place);
+}
+
+
+static void
+entry_set(ngx_guildlog_make_t *m, const char *name, json_t *value)
+{
+    if (value == NULL || json_object_set_new(m->entry, name, value) != 0) {
+        m->failed = 1;
+    }
+}
+
+
+static void
+entry_fill(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set)
+{
+    json_t      *value;
+    int64_t      number;
+    const char  *name;
+
+    name = entry_fields[set->field].name;
+
+    switch (set->field) {
+
+    case NGX_GUILDLOG_ENTRY_MESSAGES:
+        entry_messages(m, set);
+        return;
+
+    case NGX_GUILDLOG_ENTRY_CHANGES:
+        if (set->part) {
+            entry_roles(m, set, ngx_guildlog_row_first(m, set));
+        } else {
+            entry_changes(m, set);
+        }
+
+        return;
+
+    case NGX_GUILDLOG_ENTRY_IMAGE:
+        entry_image(m, set->paths[0]);
+        return;
+    }
+
+    value = ngx_guildlog_row_first(m, set);
+
+    if (value == NULL) {
+        return;
+    }
+
+    if (set->part) {
+        entry_part(m, name, set->part, value);
+        return;
+    }
+
+    switch (set->field) {
+
+    case NGX_GUILDLOG_ENTRY_EXECUTOR:
+    case NGX_GUILDLOG_ENTRY_TARGET:
+        if (ngx_guildlog_event_id(value)) {
+            entry_set(m, name, entry_person(m, value));
+        }
+
+        return;
+
+    case NGX_GUILDLOG_ENTRY_CHANNEL:
+        if (ngx_guildlog_event_id(value)) {
+            entry_set(m, name, entry_place(m, value));
+        }
+
+        return;
+
+    case NGX_GUILDLOG_ENTRY_ROLE:
+    case NGX_GUILDLOG_ENTRY_ROLE_ID:
+        entry_role(m, set, value);
+        return;
+
+    case NGX_GUILDLOG_ENTRY_COUNT:
+        if (json_is_array(value)) {
+            number = json_array_size(value);
+
+        } else if (json_is_string(value)) {
+            number = ngx_atoi((u_char *) json_string_value(value),
+                              json_string_length(value));
+        } else {
+            number = json_integer_value(value);
+        }
+
+        if (number >= 0) {
+            entry_set(m, name, json_integer(number));
+        }
+
+        return;
+
+    case NGX_GUILDLOG_ENTRY_UNTIL:
+        number = ngx_guildlog_event_time(value);
+
+        if (number) {
+            entry_set(m, name, json_integer(number));
+        }
+
+        return;
+
+    case NGX_GUILDLOG_ENTRY_EMOJI:
+        if (json_is_object(value)) {
+            entry_part(m, name, "id", json_object_get(value, "id"));
+            entry_part(m, name, "name", json_object_get(value, "name"));
+
+            if (json_is_true(json_object_get(value, "animated"))) {
+                entry_part(m, name, "animated",
+                           json_object_get(value, "animated"));
+            }
+        }
+
+        return;
+
+    default:
+        value = entry_text(value, entry_fields[set->field].most);
+
+        if (value && json_string_length(value) == 0) {
+            json_decref(value);
+            return;
+        }
+
+        entry_set(m, name, value);
+    }
+}
+
+
+/* a part of an object, unless it has it already */
+
+static void
+entry_part(ngx_guildlog_make_t *m, const char *field, const char *part,
+    json_t *value)
+{
+    json_t  *object, *text;
+
+    if (!ngx_guildlog_row_given(value)) {
+        return;
+    }
+
+    object = json_object_get(m->entry, field);
+
+    if (object == NULL) {
+
+        /* a channel without an id is none */
+
+        if (ngx_strcmp(field, "channel") == 0) {
+            return;
+        }
+
+        entry_set(m, field, json_object());
+        object = json_object_get(m->entry, field);
+    }
+
+    if (object == NULL
+        || ngx_guildlog_row_given(json_object_get(object, part)))
+    {
+        return;
+    }
+
+    if (ngx_strcmp(part, "id") == 0 && ngx_guildlog_event_id(value) == 0) {
+        return;
+    }
+
+    text = json_is_boolean(value) ? json_incref(value)
+                                  : entry_text(value, 100);
+
+    if (text == NULL || json_object_set_new(object, part, text) != 0) {
+        m->failed = 1;
+    }
+}
+
+
+static json_t *
+entry_person(ngx_guildlog_make_t *m, json_t *id)
+{
+    json_t      *person, *known, *d, *user, *roles, *name, *bot;
+    uint64_t     who;
+    ngx_uint_t   i;
+
+    /* where a user of a packet stands, and its roles */
+
+    static const struct {
+        const char  *user;
+        const char  *roles;
+    } places[] = {
+        { "user", "roles" },
+        { "member.user", "member.roles" },
+        { "author", "member.roles" }
+    };
+
+    d = m->event->d;
+    who = ngx_guildlog_event_id(id);
+
+    known = ngx_guildlog_known_get(m->known, m->event->guild,
+                                   NGX_GUILDLOG_KNOWN_MEMBER, who);
+
+    /* what the packet tells itself is newer */
+
+    name = json_object_get(known, "name");
+    bot = json_object_get(known, "bot");
+    roles = json_object_get(known, "roles");
+
+    for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        user = ngx_guildlog_event_reach(d, places[i].user);
+
+        if (ngx_guildlog_event_id(json_object_get(user, "id")) == who) {
+            name = json_object_get(user, "username");
+            bot = json_object_get(user, "bot");
+
+            if (ngx_guildlog_event_reach(d, places[i].roles)) {
+                roles = ngx_guildlog_event_reach(d, places[i].roles);
+            }
+        }
+    }
+
+    user = json_is_object(m->was) ? json_object_get(m->was, "author") : NULL;
+
+    if (ngx_guildlog_event_id(json_object_get(user, "id")) == who) {
+        name = name ? name : json_object_get(user, "name");
+        bot = bot ? bot : json_object_get(user, "bot");
+    }
+
+    person = json_object();
+
+    if (json_object_set(person, "id", id) != 0
+        || (json_is_string(name)
+            && json_object_set_new(person, "name", entry_text(name, 100)) != 0)
+        || (json_is_true(bot) && json_object_set(person, "bot", bot) != 0)
+        || (json_array_size(roles)
+            && json_object_set(person, "roles", roles) != 0))
+    {
+        json_decref(person);
+        return NULL;
+    }
+
+    return person;
+}
+
+
+/* with what it is in: a thread is in a channel, a channel in a category */
+
+static json_t *
+entry_place(ngx_guildlog_make_t *m, json_t *id)
+{
+    json_t      *place, *known, *parent, *category, *name, *above;
+    json_int_t   type;
+
+    known = ngx_guildlog_known_get(m->known, m->event->guild,
+                                   NGX_GUILDLOG_KNOWN_CHANNEL,
+                                   ngx_guildlog_event_id(id));
+
+    parent = json_object_get(known, "parent");
+    category = json_object_get(known, "category");
+    name = json_object_get(known, "name");
+    type = json_integer_value(json_object_get(known, "type"));
+
+    if (type >= 10 && type <= 12) {
+        above = ngx_guildlog_known_get(m->known, m->event->guild,
+                                       NGX_GUILDLOG_KNOWN_CHANNEL,
+                                       ngx_guildlog_event_id(parent));
+
+        if (category == NULL) {
+            category = json_object_get(above, "category");
+            category = category ? category : json_object_get(above, "parent");
+        }
+
+    } else {
+        category = category ? category : parent;
+        parent = NULL;
+    }
+
+    place = json_object();
+
+    if (json_object_set(place, "id", id) != 0
+        || (json_is_string(name)
+            && json_object_set_new(place, "name", entry_text(name, 100)) != 0)
+        || (parent && json_object_set(place, "parent", parent) != 0)
+        || (category && json_object_set(place, "category", category) != 0))
+    {
+        json_decref(place);
+        return NULL;
+    }
+
+    return place;
+}
+
+
+/* by its id, by its name, or the one that came or went */
+
+static void
+entry_role(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set,
+    json_t *value)
+{
+    json_t  *role;
+
+    if (set->field == NGX_GUILDLOG_ENTRY_ROLE_ID) {
+        if (ngx_guildlog_event_id(value) == 0) {
+            return;
+        }
+
+        entry_set(m, "role_id", json_incref(value));
+
+        role = ngx_guildlog_known_get(m->known, m->event->guild,
+                                      NGX_GUILDLOG_KNOWN_ROLE,
+                                      ngx_guildlog_event_id(value));
+        role = json_object_get(role, "name");
+
+        if (json_is_string(role) && json_object_get(m->entry, "role") == NULL) {
+            entry_set(m, "role", entry_text(role, 100));
+        }
+
+        return;
+    }
+
+    if (!json_is_array(value)) {
+        entry_set(m, "role", entry_text(value, 100));
+        return;
+    }
+
+    if (json_array_size(value) != 1) {
+        m->ntold = 0;
+        return;
+    }
+
+    role = json_array_get(value, 0);
+
+    if (json_is_string(json_object_get(role, "name"))) {
+        entry_set(m, "role", entry_text(json_object_get(role, "name"), 100));
+    }
+
+    if (ngx_guildlog_event_id(json_object_get(role, "id"))) {
+        entry_set(m, "role_id", json_incref(json_object_get(role, "id")));
+    }
+}
+
+
+static void
+entry_messages(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set)
+{
+    size_t       n;
+    json_t      *list, *value, *item;
+    ngx_uint_t   i;
+
+    list = json_array();
+
+    for (i = 0; i < NGX_GUILDLOG_EVENT_PATHS && set->paths[i]; i++) {
+        value = ngx_guildlog_row_at(m, set->paths[i]);
+
+        if (value == NULL || json_is_null(value)) {
+            continue;
+        }
+
+        if (set->part) {
+            if (ngx_guildlog_event_id(value)
+                && json_array_append_new(list, json_pack("{sO}", "id", value))
+                   != 0)
+            {
+                m->failed = 1;
+            }
+
+            continue;
+        }
+
+        if (json_is_object(value)) {
+            if (json_array_append_new(list, entry_message(m, value)) != 0) {
+                m->failed = 1;
+            }
+
+            continue;
+        }
+
+        json_array_foreach(value, n, item) {
+            if (json_array_append_new(list, entry_message(m, item)) != 0) {
+                m->failed = 1;
+            }
+        }
+    }
+
+    n = json_array_size(list);
+
+    if (n == 0) {
+        json_decref(list);
+        return;
+    }
+
+    if (n > ENTRY_MESSAGES) {
+        entry_set(m, "messagesTruncated", json_integer(n - ENTRY_MESSAGES));
+
+        while (n > ENTRY_MESSAGES) {
+            (void) json_array_remove(list, --n);
+        }
+    }
+
+    entry_set(m, "messages", list);
+}
+
+
+/* as an entry has it */
+
+static json_t *
+entry_message(ngx_guildlog_make_t *m, json_t *doc)
+{
+    json_t  *message, *value;
+
+    message = json_object();
+
+    value = json_object_get(doc, "id");
+    value = value ? value : json_object_get(m->event->d, "id");
+
+    if (json_object_set(message, "id", value) != 0) {
+        goto failed;
+    }
+
+    value = m->event->what == NGX_GUILDLOG_EVENT_MESSAGE_UPDATE
+            ? json_incref(json_object_get(doc, "content"))
+            : ngx_guildlog_known_said(doc);
+
+    if (value && json_object_set_new(message, "content", value) != 0) {
+        goto failed;
+    }
+
+    value = ngx_guildlog_event_reach(doc, "author.id");
+
+    if (ngx_guildlog_event_id(value)
+        && json_object_set(message, "authorId", value) != 0)
+    {
+        goto failed;
+    }
+
+    value = json_object_get(doc, "time");
+
+    if (json_is_integer(value)
+        && json_object_set(message, "timestamp", value) != 0)
+    {
+        goto failed;
+    }
+
+    value = json_object_get(doc, "files");
+
+    if (value && json_object_set(message, "attachments", value) != 0) {
+        goto failed;
+    }
+
+    return message;
+
+failed:
+
+    json_decref(message);
+    return NULL;
+}
+
+
+/* those of the row, but for what another field tells of a thing that is new or
+   gone */
+
+static void
+entry_changes(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set)
+{
+    size_t       i;
+    json_t      *list, *change, *old, *now;
+    ngx_uint_t   n, wanted;
+    const char  *key;
+
+    list = json_array();
+
+    if (m->changes == NULL && m->mine && m->was) {
+        old = ngx_guildlog_event_reach(m->was, m->row->when[0].value
+                                               ? m->row->when[0].value
+                                               : m->mine);
+        now = ngx_guildlog_event_reach(m->event->d, m->mine);
+
+        change = json_pack("{ss so* so*}", "key", m->mine,
+                           "old_value", json_incref(old),
+                           "new_value", json_incref(now));
+
+        if (json_array_append_new(list, change) != 0) {
+            m->failed = 1;
+        }
+    }
+
+    json_array_foreach(m->changes, i, change) {
+        key = json_string_value(json_object_get(change, "key"));
+
+        if (key == NULL || ngx_strlen(key) > 64
+            || json_array_size(list) == ENTRY_CHANGES)
+        {
+            continue;
+        }
+
+        wanted = set->paths[0] == NULL;
+
+        for (n = 0; n < NGX_GUILDLOG_EVENT_PATHS && set->paths[n]; n++) {
+            wanted |= ngx_strcmp(set->paths[n], key) == 0;
+        }
+
+        if (!wanted
+            || (m->mine ? ngx_strcmp(m->mine, key) != 0
+                        : !ngx_guildlog_row_is_left(m, change)))
+        {
+            continue;
+        }
+
+        old = json_object_get(change, "old_value");
+        now = json_object_get(change, "new_value");
+
+        if (ngx_guildlog_row_has(m->told, m->ntold, key)
+            && (!ngx_guildlog_row_given(old)
+                || !ngx_guildlog_row_given(now)))
+        {
+            continue;
+        }
+
+        change = json_object();
+
+        if (json_object_set_new(change, "key", json_string(key)) != 0
+            || (old && json_object_set(change, "old_value", old) != 0)
+            || (now && json_object_set(change, "new_value", now) != 0)
+            || json_array_append_new(list, change) != 0)
+        {
+            m->failed = 1;
+        }
+    }
+
+    if (json_array_size(list)) {
+        entry_set(m, "changes", list);
+    } else {
+        json_decref(list);
+    }
+}
+
+
+/* ids, or what has an id and a name */
+
+static void
+entry_roles(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set,
+    json_t *ids)
+{
+    size_t   i;
+    json_t  *list, *id, *role, *name, *item;
+
+    if (json_array_size(ids) == 0) {
+        return;
+    }
+
+    list = json_array();
+
+    json_array_foreach(ids, i, role) {
+        if (i == ENTRY_ROLES) {
+            break;
+        }
+
+        id = json_is_object(role) ? json_object_get(role, "id") : role;
+        name = json_object_get(role, "name");
+
+        if (ngx_guildlog_event_id(id) == 0) {
+            continue;
+        }
+
+        if (name == NULL) {
+            name = json_object_get(ngx_guildlog_known_get(m->known,
+                                                m->event->guild,
+                                                NGX_GUILDLOG_KNOWN_ROLE,
+                                                ngx_guildlog_event_id(id)),
+                                   "name");
+        }
+
+        item = json_object();
+
+        if (json_object_set(item, "id", id) != 0
+            || json_object_set_new(item, "name",
+                                   entry_text(name ? name : id, 100)) != 0
+            || json_array_append_new(list, item) != 0)
+        {
+            m->failed = 1;
+        }
+    }
+
+    entry_set(m, "changes", json_pack("[{sssO}]", "key", set->part,
+                                      "new", list));
+    json_decref(list);
+}
+
+
+/* the last of its places is what changed */
+
+static void
+entry_image(ngx_guildlog_make_t *m, const char *path)
+{
+    size_t       key, len;
+    u_char       name[64];
+    json_t      *change, *old, *now, *image;
+    const char  *p;
+
+    key = 0;
+
+    for (p = path; *p; p++) {
+        if (*p == '{') {
+            key = p - path;
+        }
+    }
+
+    len = ngx_strlen(path + key);
+    (void) ngx_cpystrn(name, (u_char *) path + key + 1,
+                       ngx_min(len - 1, sizeof(name)));
+
+    if (m->changes) {
+        change = ngx_guildlog_row_change(m, (char *) name);
+        old = json_object_get(change, "old_value");
+        now = json_object_get(change, "new_value");
+
+    } else {
+        old = ngx_guildlog_event_reach(m->was, (char *) name);
+        now = ngx_guildlog_event_reach(m->event->d, (char *) name);
+    }
+
+    image = json_object();
+
+    if (ngx_guildlog_row_given(old)
+        && json_object_set_new(image, "before",
+                               entry_picture(m, path, key, old)) != 0)
+    {
+        m->failed = 1;
+    }
+
+    if (ngx_guildlog_row_given(now)
+        && json_object_set_new(image, "after",
+                               entry_picture(m, path, key, now)) != 0)
+    {
+        m->failed = 1;
+    }
+
+    if (json_object_size(image)) {
+        entry_set(m, "image", image);
+    } else {
+        json_decref(image);
+    }
+}
+
+
+/* what stands in braces is a path; the last one is the hash */
+
+static json_t *
+entry_picture(ngx_guildlog_make_t *m, const char *path, size_t key,
+    json_t *hash)
+{
+    u_char       url[512], name[64], *dst, *last;
+    size_t       len;
+    json_t      *value;
+    ngx_str_t    text;
+    const char  *p, *end;
+
+    last = url + sizeof(url);
+    dst = ngx_cpymem(url, ENTRY_PICTURES, sizeof(ENTRY_PICTURES) - 1);
+
+    for (p = path; *p; p++) {
+
+        if (*p != '{') {
+            dst = ngx_slprintf(dst, last, "%c", *p);
+            continue;
+        }
+
+        end = ngx_strchr(p, '}');
+        len = end - p - 1;
+        (void) ngx_cpystrn(name, (u_char *) p + 1,
+                           ngx_min(len + 1, sizeof(name)));
+
+        value = ((size_t) (p - path) == key) ? hash
+                : ngx_guildlog_event_reach(m->event->d, (char *) name);
+        text = ngx_guildlog_json_text(value);
+
+        dst = ngx_slprintf(dst, last, "%V", &text);
+        p = end;
+    }
+
+    dst = ngx_slprintf(dst, last, ".png");
+
+    return json_stringn((char *) url, dst - url);
+}
+
+
+/* cut to so many characters */
+
+static json_t *
+entry_text(json_t *value, ngx_uint_t most)
+{
+    char       *made;
+    json_t     *text;
+    ngx_str_t   s;
+
+    if (json_is_string(value)) {
+        s = ngx_guildlog_json_text(value);
+
+        return ngx_guildlog_known_text(&s, most);
+    }
+
+    made = json_dumps(value, JSON_COMPACT|JSON_ENCODE_ANY);
+
+    if (made == NULL) {
+        return NULL;
+    }
+
+    s.data = (u_char *) made;
+    s.len = ngx_strlen(made);
+
+    text = ngx_guildlog_known_text(&s, most);
+    free(made);
+
+    return text;
+}
+
+
+static ngx_int_t
+entry_put(ngx_guildlog_make_t *m, ngx_guildlog_event_entry_pt put, void *data)
+{
+    json_t  *entry, *executor;
+
+    entry_head(m);
+
+    /* what a rule did the platform tells in the name of who broke it */
+
+    executor = json_object_get(m->entry, "executor");
+
+    if (m->kind->code >= ENTRY_RULES && m->kind->code <= ENTRY_RULES + 3
+        && json_equal(executor, json_object_get(m->entry, "target")))
+    {
+        (void) json_object_del(m->entry, "executor");
+    }
+
+    entry = m->entry;
+    m->entry = NULL;
+    m->n++;
+
+    if (m->failed) {
+        json_decref(entry);
+        return NGX_ERROR;
+    }
+
+    return put(data, m->event, m->row->type, entry);
+}
+
+
+/* what every entry has */
+
+static void
+entry_head(ngx_guildlog_make_t *m)
+{
+    u_char      *p, *last, id[ENTRY_ID];
+    json_t      *d, *value;
+    int64_t      moment;
+    ngx_str_t    text;
+
+    d = m->event->d;
+    p = id;
+    last = id + sizeof(id);
+    moment = entry_moment(m);
+
+    switch (m->event->what) {
+
+    case NGX_GUILDLOG_EVENT_AUDIT:
+        p = ngx_slprintf(p, last, "%uL",
+                         ngx_guildlog_event_id(json_object_get(d, "id")));
+        break;
+
+    case NGX_GUILDLOG_EVENT_MESSAGE:
+        p = ngx_slprintf(p, last, "message.%uL",
+                         ngx_guildlog_event_id(json_object_get(d, "id")));
+        break;
+
+    case NGX_GUILDLOG_EVENT_MESSAGE_UPDATE:
+        p = ngx_slprintf(p, last, "edit.%uL.%L",
+                         ngx_guildlog_event_id(json_object_get(d, "id")),
+                         moment);
+        break;
+
+    case NGX_GUILDLOG_EVENT_MESSAGE_DELETE:
+        p = ngx_slprintf(p, last, "delete.%uL",
+                         ngx_guildlog_event_id(json_object_get(d, "id")));
+        break;
+
+    case NGX_GUILDLOG_EVENT_MESSAGES_DELETE:
+        value = json_object_get(d, "ids");
+        p = ngx_slprintf(p, last, "purge.%uL.%uz",
+                         ngx_guildlog_event_id(json_array_get(value, 0)),
+                         json_array_size(value));
+        break;
+
+    case NGX_GUILDLOG_EVENT_MEMBER_ADD:
+        p = ngx_slprintf(p, last, "join.%uL.%L",
+                         ngx_guildlog_event_id(ngx_guildlog_event_reach(d,
+                                                                  "user.id")),
+                         moment);
+        break;
+
+    default:
+
+        /*
+         * What changes what is known is told once.  What does not has no
+         * moment of its own either: two bots hear it at about the same time.
+         */
+
+        value = json_object_get(d, "user_id");
+        value = value ? value : ngx_guildlog_event_reach(d, "user.id");
+
+        p = ngx_slprintf(p, last, "%08xD.%uL",
+                         ngx_crc32_long(m->event->name.data,
+                                        m->event->name.len),
+                         ngx_guildlog_event_id(value));
+
+        if (m->was) {
+            p = ngx_slprintf(p, last, ".%L", m->event->at);
+            break;
+        }
+
+        value = json_object_get(d, "emoji");
+        value = value ? value : json_object_get(d, "rule_id");
+        value = value ? entry_text(value, 100) : NULL;
+        text = ngx_guildlog_json_text(value);
+
+        p = ngx_slprintf(p, last, ".%uL.%xD.%L",
+                         ngx_guildlog_event_id(json_object_get(d,
+                                                               "message_id")),
+                         ngx_crc32_long(text.data, text.len),
+                         m->event->at / NGX_GUILDLOG_EVENT_MOMENT);
+        json_decref(value);
+    }
+
+    if (m->n) {
+        p = ngx_slprintf(p, last, ".%ui", m->n);
+    }
+
+    entry_set(m, "server", json_sprintf("%llu",
+                                   (unsigned long long) m->event->guild));
+    entry_set(m, "bot", json_string(m->event->bot == NGX_GUILDLOG_BOT_PRO
+                                    ? "pro" : "main"));
+    entry_set(m, "event_id", json_stringn((char *) id, p - id));
+    entry_set(m, "type", json_integer(m->row->type));
+    entry_set(m, "timestamp", json_integer(moment));
+}
+
+
+/* when it happened: the platform's own time, if it tells one */
+
+static int64_t
+entry_moment(ngx_guildlog_make_t *m)
+{
+    int64_t    at;
+    json_t    *value;
+    uint64_t   id;
+
+    at = 0;
+
+    switch (m->event->what) {
+
+    case NGX_GUILDLOG_EVENT_AUDIT:
+        at = m->event->made;
+        break;
+
+    case NGX_GUILDLOG_EVENT_MESSAGE_UPDATE:
+        at = ngx_guildlog_event_time(json_object_get(m->event->d,
+                                                     "edited_timestamp"));
+        break;
+
+    case NGX_GUILDLOG_EVENT_MEMBER_ADD:
+        at = ngx_guildlog_event_time(json_object_get(m->event->d, "joined_at"));
+        break;
+
+    case NGX_GUILDLOG_EVENT_MESSAGE_DELETE:
+    case NGX_GUILDLOG_EVENT_MESSAGES_DELETE:
+
+        /* not before it was said */
+
+        value = json_object_get(m->event->d, "ids");
+        value = value ? json_array_get(value, 0)
+                      : json_object_get(m->event->d, "id");
+        id = ngx_guildlog_event_id(value);
+        at = ngx_guildlog_event_id_ms(id);
+        at = ngx_max(m->event->at, at);
+        break;
+
+    default:
+        break;
+    }
+
+    return at ? at : m->event->at;
+}

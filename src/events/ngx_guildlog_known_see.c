@@ -1,0 +1,908 @@
+
+/*
+ * What packets teach: who and what is there, and what it was like.
+ */
+
+#include "events/ngx_guildlog_known.h"
+#include "base/ngx_guildlog_utf8.h"
+
+
+#define SEE_THINGS  64      /* bytes of a name of a thing, about */
+#define SEE_TYPE    32767   /* the highest of a channel, a smallint */
+
+
+/* takes an element of an array; NGX_ERROR: memory */
+typedef ngx_int_t (*see_pt)(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, json_t *item);
+
+typedef struct {
+    const char                    *name;
+    see_pt                         see;
+} see_part_t;
+
+
+static ngx_int_t see_parts(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, const see_part_t *parts, ngx_uint_t most);
+static ngx_int_t see_one(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event);
+static ngx_int_t see_audit(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event);
+static ngx_int_t see_guild(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event);
+static ngx_int_t see_channel(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, json_t *channel);
+static ngx_int_t see_role(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, json_t *role);
+static ngx_int_t see_thing(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, json_t *thing);
+static ngx_int_t see_member(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, json_t *member);
+static ngx_int_t see_who(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, json_t *member, json_t *user);
+static ngx_int_t see_left(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, json_t *user);
+static ngx_int_t see_people(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event);
+static ngx_int_t see_voice(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, json_t *state);
+static ngx_int_t see_user(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, json_t *user);
+static ngx_int_t see_message(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event);
+static ngx_int_t see_copy(json_t *to, const char *name, json_t *from,
+    const char *key);
+
+
+/* roles before members, channels before the threads in them */
+
+static const see_part_t  see_guild_parts[] = {
+    { "roles", see_role },
+    { "channels", see_channel },
+    { "threads", see_channel },
+    { "members", see_member },
+    { "voice_states", see_voice },
+    { "guild_scheduled_events", see_thing },
+    { "stickers", see_thing },
+    { "emojis", see_thing },
+    { "soundboard_sounds", see_thing },
+    { "stage_instances", see_thing },
+    { NULL, NULL }
+};
+
+static const see_part_t  see_members_parts[] = {
+    { "members", see_member },
+    { NULL, NULL }
+};
+
+static const see_part_t  see_threads_parts[] = {
+    { "threads", see_channel },
+    { NULL, NULL }
+};
+
+static const see_part_t  see_things_parts[] = {
+    { "stickers", see_thing },
+    { "emojis", see_thing },
+    { "soundboard_sounds", see_thing },
+    { NULL, NULL }
+};
+
+/* of the guild itself */
+
+static const char *const  see_guild_fields[] = {
+    "id", "name", "owner_id", "icon", "member_count", "premium_tier",
+    "premium_subscription_count", NULL
+};
+
+static const char *const  see_voice_fields[] = {
+    "channel_id", "self_stream", "self_video", "suppress",
+    "request_to_speak_timestamp", NULL
+};
+
+
+ngx_int_t
+ngx_guildlog_known_needs(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event)
+{
+    json_t      *d;
+    size_t       i;
+    json_t      *id;
+    uint64_t     guild, user, author;
+    ngx_int_t    rc;
+
+    guild = event->guild;
+    d = event->d;
+
+    user = ngx_guildlog_event_id(ngx_guildlog_event_reach(d, "user.id"));
+    author = json_object_get(d, "webhook_id") ? 0
+             : ngx_guildlog_event_id(ngx_guildlog_event_reach(d, "author.id"));
+
+    rc = ngx_guildlog_known_need(known, guild, NGX_GUILDLOG_KNOWN_SERVER,
+                                 guild);
+
+#define need(kind, id)                                                        \
+    rc |= ngx_guildlog_known_need(known, guild, NGX_GUILDLOG_KNOWN_##kind, id)
+
+    need(MEMBER, user);
+    need(MEMBER, author);
+    need(MEMBER, ngx_guildlog_event_id(
+                     ngx_guildlog_event_reach(d, "member.user.id")));
+
+    switch (event->what) {
+
+    case NGX_GUILDLOG_EVENT_GUILD:
+    case NGX_GUILDLOG_EVENT_GUILD_UPDATE:
+        need(GUILD, guild);
+        break;
+
+    case NGX_GUILDLOG_EVENT_MEMBER_REMOVE:
+        need(ROLES, user);
+        /* fall through */
+
+    case NGX_GUILDLOG_EVENT_MEMBER_ADD:
+    case NGX_GUILDLOG_EVENT_MEMBER:
+    case NGX_GUILDLOG_EVENT_BAN:
+        need(GUILD, guild);
+        need(PERSON, user);
+        need(WAITS, user);
+        break;
+
+    case NGX_GUILDLOG_EVENT_MESSAGE:
+    case NGX_GUILDLOG_EVENT_MESSAGE_UPDATE:
+    case NGX_GUILDLOG_EVENT_MESSAGE_DELETE:
+        need(MESSAGE, ngx_guildlog_event_id(json_object_get(d, "id")));
+        break;
+
+    case NGX_GUILDLOG_EVENT_MESSAGES_DELETE:
+        json_array_foreach(json_object_get(d, "ids"), i, id) {
+            need(MESSAGE, ngx_guildlog_event_id(id));
+        }
+
+        break;
+
+    case NGX_GUILDLOG_EVENT_VOICE:
+        user = ngx_guildlog_event_id(json_object_get(d, "user_id"));
+        need(VOICE, user);
+        need(PLACE, user);
+        need(WAITS, user);
+        break;
+
+    case NGX_GUILDLOG_EVENT_AUDIT:
+        need(THING, ngx_guildlog_event_id(json_object_get(d, "target_id")));
+        need(PLACE, ngx_guildlog_event_id(json_object_get(d, "target_id")));
+        break;
+
+    default:
+        break;
+    }
+
+#undef need
+
+    return rc;
+}
+
+
+ngx_int_t
+ngx_guildlog_known_see(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, ngx_uint_t most)
+{
+    ngx_int_t          rc;
+    const see_part_t  *parts;
+
+    if (event->guild == 0 || !json_is_object(event->d)) {
+        return NGX_OK;
+    }
+
+    parts = NULL;
+
+    if (event->what == NGX_GUILDLOG_EVENT_GUILD
+        && !json_is_true(json_object_get(event->d, "unavailable")))
+    {
+        parts = see_guild_parts;
+
+    } else if (event->what == NGX_GUILDLOG_EVENT_MEMBERS) {
+        parts = see_members_parts;
+
+    } else if (event->what == NGX_GUILDLOG_EVENT_THREADS) {
+        parts = see_threads_parts;
+
+    } else if (event->what == NGX_GUILDLOG_EVENT_THINGS) {
+        parts = see_things_parts;
+    }
+
+    if (!event->done) {
+        event->done = 1;
+        event->part = 0;
+        event->nth = 0;
+
+        rc = see_one(known, event);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    return parts ? see_parts(known, event, parts, most) : NGX_OK;
+}
+
+
+static ngx_int_t
+see_parts(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
+    const see_part_t *parts, ngx_uint_t most)
+{
+    json_t     *item;
+    ngx_int_t   rc;
+
+    while (parts[event->part].name) {
+
+        if (most-- == 0) {
+            return NGX_AGAIN;
+        }
+
+        if (ngx_guildlog_event_next_of(event, parts[event->part].name,
+                                       &event->nth, &item)
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+
+        if (item == NULL) {
+            event->part++;
+            event->nth = 0;
+            continue;
+        }
+
+        rc = parts[event->part].see(known, event, item);
+        json_decref(item);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* the packet itself */
+
+static ngx_int_t
+see_one(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
+{
+    size_t      i;
+    json_t     *d, *id;
+    uint64_t    guild, who;
+    ngx_int_t   rc;
+
+    d = event->d;
+    guild = event->guild;
+    who = ngx_guildlog_event_id(ngx_guildlog_event_reach(d, "user.id"));
+
+    switch (event->what) {
+
+    case NGX_GUILDLOG_EVENT_AUDIT:
+        if (see_audit(known, event) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        break;
+
+    case NGX_GUILDLOG_EVENT_GUILD:
+    case NGX_GUILDLOG_EVENT_GUILD_UPDATE:
+        return see_guild(known, event);
+
+    case NGX_GUILDLOG_EVENT_MEMBER_ADD:
+    case NGX_GUILDLOG_EVENT_MEMBER:
+        return see_member(known, event, d);
+
+    case NGX_GUILDLOG_EVENT_MEMBER_REMOVE:
+        rc = see_left(known, event, json_object_get(d, "user"));
+        rc |= ngx_guildlog_known_drop(known, guild, NGX_GUILDLOG_KNOWN_PERSON,
+                                      who);
+        return rc;
+
+    case NGX_GUILDLOG_EVENT_CHANNEL:
+        return see_channel(known, event, d);
+
+    case NGX_GUILDLOG_EVENT_CHANNEL_DELETE:
+        return ngx_guildlog_known_drop(known, guild, NGX_GUILDLOG_KNOWN_CHANNEL,
+                             ngx_guildlog_event_id(json_object_get(d, "id")));
+
+    case NGX_GUILDLOG_EVENT_ROLE:
+        return see_role(known, event, json_object_get(d, "role"));
+
+    case NGX_GUILDLOG_EVENT_ROLE_DELETE:
+        return ngx_guildlog_known_drop(known, guild, NGX_GUILDLOG_KNOWN_ROLE,
+                        ngx_guildlog_event_id(json_object_get(d, "role_id")));
+
+    case NGX_GUILDLOG_EVENT_MESSAGE:
+    case NGX_GUILDLOG_EVENT_MESSAGE_UPDATE:
+        if (see_message(known, event) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        break;
+
+    case NGX_GUILDLOG_EVENT_MESSAGE_DELETE:
+        return ngx_guildlog_known_drop(known, guild, NGX_GUILDLOG_KNOWN_MESSAGE,
+                             ngx_guildlog_event_id(json_object_get(d, "id")));
+
+    case NGX_GUILDLOG_EVENT_MESSAGES_DELETE:
+        json_array_foreach(json_object_get(d, "ids"), i, id) {
+            if (ngx_guildlog_known_drop(known, guild,
+                                        NGX_GUILDLOG_KNOWN_MESSAGE,
+                                        ngx_guildlog_event_id(id))
+                != NGX_OK)
+            {
+                return NGX_ERROR;
+            }
+        }
+
+        return NGX_OK;
+
+    case NGX_GUILDLOG_EVENT_VOICE:
+        if (see_voice(known, event, d) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        break;
+
+    case NGX_GUILDLOG_EVENT_THING:
+        if (see_thing(known, event, d) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        break;
+
+    case NGX_GUILDLOG_EVENT_THING_DELETE:
+        return ngx_guildlog_known_drop(known, guild, NGX_GUILDLOG_KNOWN_THING,
+                             ngx_guildlog_event_id(json_object_get(d, "id")));
+
+    default:
+        break;
+    }
+
+    return see_people(known, event);
+}
+
+
+/* who has left keeps a name, for entries about them, and no roles */
+
+static ngx_int_t
+see_left(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
+{
+    json_t     *doc;
+    uint64_t    id;
+    ngx_int_t   rc;
+
+    id = ngx_guildlog_event_id(json_object_get(user, "id"));
+
+    if (id == 0) {
+        return NGX_OK;
+    }
+
+    doc = json_object();
+    rc = see_copy(doc, "name", user, "username");
+
+    if (json_is_true(json_object_get(user, "bot"))) {
+        rc |= see_copy(doc, "bot", user, "bot");
+    }
+
+    if (rc != NGX_OK
+        || json_object_set_new(doc, "roles", json_array()) != 0)
+    {
+        json_decref(doc);
+        return NGX_ERROR;
+    }
+
+    return ngx_guildlog_known_put(known, event->guild,
+                                  NGX_GUILDLOG_KNOWN_MEMBER, id, doc);
+}
+
+
+/* whoever is named in it, but for webhooks; a message has its author's roles */
+
+static ngx_int_t
+see_people(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
+{
+    size_t       i;
+    json_t      *d, *member, *user, *one;
+
+    static const char *const  names[] = {
+        "user", "inviter", "creator"
+    };
+
+    d = event->d;
+    member = json_object_get(d, "member");
+    user = json_object_get(d, "author");
+
+    if (json_object_get(d, "webhook_id")) {
+        return NGX_OK;
+    }
+
+    if (json_object_get(member, "user")) {
+        user = json_object_get(member, "user");
+    }
+
+    if (user && member) {
+        if (see_who(known, event, member, user) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+    } else if (see_user(known, event, user) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (see_user(known, event, json_object_get(d, names[i])) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+
+    json_array_foreach(json_object_get(d, "added_members"), i, one) {
+        if (see_user(known, event,
+                     ngx_guildlog_event_reach(one, "member.user"))
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* what the audit log calls a thing that is new, or has another name */
+
+static ngx_int_t
+see_audit(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
+{
+    size_t       i;
+    json_t      *thing, *was, *change, *value;
+    uint64_t     id;
+    ngx_str_t    key;
+
+    id = ngx_guildlog_event_id(json_object_get(event->d, "target_id"));
+    was = ngx_guildlog_known_get(known, event->guild, NGX_GUILDLOG_KNOWN_THING,
+                                 id);
+    thing = was ? json_copy(was) : json_object();
+
+    if (thing == NULL) {
+        return NGX_ERROR;
+    }
+
+    json_array_foreach(json_object_get(event->d, "changes"), i, change) {
+        key = ngx_guildlog_json_text(json_object_get(change, "key"));
+        value = json_object_get(change, "new_value");
+
+        if (value == NULL || json_is_null(value)) {
+            continue;
+        }
+
+        if ((key.len == 4 && ngx_strncmp(key.data, "name", 4) == 0)
+            || (key.len == 4 && ngx_strncmp(key.data, "type", 4) == 0)
+            || (key.len == 10 && ngx_strncmp(key.data, "channel_id", 10) == 0))
+        {
+            if (json_object_set(thing, (char *) key.data, value) != 0) {
+                json_decref(thing);
+                return NGX_ERROR;
+            }
+        }
+    }
+
+    if (json_object_get(thing, "name") == NULL) {
+        json_decref(thing);
+        return NGX_OK;
+    }
+
+    return ngx_guildlog_known_put(known, event->guild, NGX_GUILDLOG_KNOWN_THING,
+                                  id, thing);
+}
+
+
+static ngx_int_t
+see_guild(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
+{
+    json_t      *doc, *was;
+    ngx_uint_t   i;
+
+    if (json_is_true(json_object_get(event->d, "unavailable"))) {
+        return NGX_OK;
+    }
+
+    was = ngx_guildlog_known_get(known, event->guild, NGX_GUILDLOG_KNOWN_GUILD,
+                                 event->guild);
+    doc = was ? json_copy(was) : json_object();
+
+    for (i = 0; see_guild_fields[i]; i++) {
+        if (see_copy(doc, see_guild_fields[i], event->d, see_guild_fields[i])
+            != NGX_OK)
+        {
+            json_decref(doc);
+            return NGX_ERROR;
+        }
+    }
+
+    if (see_copy(doc, "incidents", event->d, "incidents_data") != NGX_OK) {
+        json_decref(doc);
+        return NGX_ERROR;
+    }
+
+    if (event->what == NGX_GUILDLOG_EVENT_GUILD
+        && ngx_guildlog_known_clear(known, event->guild) != NGX_OK)
+    {
+        json_decref(doc);
+        return NGX_ERROR;
+    }
+
+    return ngx_guildlog_known_put(known, event->guild, NGX_GUILDLOG_KNOWN_GUILD,
+                                  event->guild, doc);
+}
+
+
+static ngx_int_t
+see_channel(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
+    json_t *channel)
+{
+    json_t       *doc;
+    ngx_int_t     rc;
+    json_int_t    type;
+
+    doc = json_object();
+    type = json_integer_value(json_object_get(channel, "type"));
+
+    rc = see_copy(doc, "name", channel, "name");
+
+    if (json_is_integer(json_object_get(channel, "type"))
+        && type >= 0 && type <= SEE_TYPE)
+    {
+        rc |= see_copy(doc, "type", channel, "type");
+    }
+
+    if (ngx_guildlog_event_id(json_object_get(channel, "parent_id"))) {
+        rc |= see_copy(doc, "parent", channel, "parent_id");
+    }
+
+    if (rc != NGX_OK) {
+        json_decref(doc);
+        return NGX_ERROR;
+    }
+
+    return ngx_guildlog_known_put(known, event->guild,
+                        NGX_GUILDLOG_KNOWN_CHANNEL,
+                        ngx_guildlog_event_id(json_object_get(channel, "id")),
+                        doc);
+}
+
+
+static ngx_int_t
+see_role(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *role)
+{
+    json_t  *doc;
+
+    doc = json_object();
+
+    if (see_copy(doc, "name", role, "name") != NGX_OK) {
+        json_decref(doc);
+        return NGX_ERROR;
+    }
+
+    return ngx_guildlog_known_put(known, event->guild, NGX_GUILDLOG_KNOWN_ROLE,
+                           ngx_guildlog_event_id(json_object_get(role, "id")),
+                           doc);
+}
+
+
+/* an integration has a bot, a stage a topic, a sound an id of its own name */
+
+static ngx_int_t
+see_thing(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
+    json_t *thing)
+{
+    json_t     *doc, *id;
+    ngx_int_t   rc;
+
+    id = json_object_get(thing, "id");
+    id = id ? id : json_object_get(thing, "sound_id");
+
+    doc = json_object();
+
+    rc = see_copy(doc, "name", thing, "topic");
+    rc |= see_copy(doc, "name", thing, "name");
+    rc |= see_copy(doc, "type", thing, "type");
+    rc |= see_copy(doc, "channel_id", thing, "channel_id");
+    rc |= see_copy(doc, "bot",
+                   ngx_guildlog_event_reach(thing, "application.bot"), "id");
+
+    if (rc != NGX_OK) {
+        json_decref(doc);
+        return NGX_ERROR;
+    }
+
+    return ngx_guildlog_known_put(known, event->guild, NGX_GUILDLOG_KNOWN_THING,
+                                  ngx_guildlog_event_id(id), doc);
+}
+
+
+static ngx_int_t
+see_member(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
+    json_t *member)
+{
+    return see_who(known, event, member, json_object_get(member, "user"));
+}
+
+
+/*
+ * What a member is called is the directory's.  What it was like is kept of
+ * those who have something to lose, and of those of whom a change was heard.
+ */
+
+static ngx_int_t
+see_who(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
+    json_t *member, json_t *user)
+{
+    json_t     *doc, *was;
+    uint64_t    id;
+    ngx_int_t   rc;
+
+    id = ngx_guildlog_event_id(json_object_get(user, "id"));
+
+    if (id == 0) {
+        return NGX_OK;
+    }
+
+    doc = json_object();
+
+    rc = see_copy(doc, "name", user, "username");
+    rc |= see_copy(doc, "roles", member, "roles");
+
+    if (json_is_true(json_object_get(user, "bot"))) {
+        rc |= see_copy(doc, "bot", user, "bot");
+    }
+
+    if (rc != NGX_OK) {
+        json_decref(doc);
+        return NGX_ERROR;
+    }
+
+    rc = ngx_guildlog_known_put(known, event->guild, NGX_GUILDLOG_KNOWN_MEMBER,
+                                id, doc);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    doc = json_object();
+
+    rc = see_copy(doc, "avatar", member, "avatar");
+    rc |= see_copy(doc, "premium_since", member, "premium_since");
+
+    if (rc != NGX_OK) {
+        json_decref(doc);
+        return NGX_ERROR;
+    }
+
+    if (json_object_size(doc) == 0
+        && event->what != NGX_GUILDLOG_EVENT_MEMBER
+        && event->what != NGX_GUILDLOG_EVENT_MEMBER_ADD)
+    {
+        json_decref(doc);
+        return NGX_OK;
+    }
+
+    /* since when: what is older, teaches nothing */
+
+    was = ngx_guildlog_known_get(known, event->guild,
+                                 NGX_GUILDLOG_KNOWN_PERSON, id);
+
+    rc = see_copy(doc, "at", was, "at");
+
+    if (was && (event->at < json_integer_value(json_object_get(was, "at"))
+                || json_equal(was, doc)))
+    {
+        json_decref(doc);
+        return rc;
+    }
+
+    if (rc != NGX_OK
+        || json_object_set_new(doc, "at", json_integer(event->at)) != 0)
+    {
+        json_decref(doc);
+        return NGX_ERROR;
+    }
+
+    return ngx_guildlog_known_put(known, event->guild,
+                                  NGX_GUILDLOG_KNOWN_PERSON, id, doc);
+}
+
+
+/* who is known comes once more, and nobody leaves twice: see entry_is_old() */
+
+ngx_int_t
+ngx_guildlog_known_count(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event)
+{
+    json_t     *guild, *count, *doc;
+    ngx_int_t   more;
+
+    if (event->what == NGX_GUILDLOG_EVENT_MEMBER_REMOVE) {
+        more = -1;
+
+    } else if (event->what == NGX_GUILDLOG_EVENT_MEMBER_ADD
+               && ngx_guildlog_known_get(known, event->guild,
+                          NGX_GUILDLOG_KNOWN_PERSON,
+                          ngx_guildlog_event_id(
+                              ngx_guildlog_event_reach(event->d, "user.id")))
+                  == NULL)
+    {
+        more = 1;
+
+    } else {
+        return NGX_OK;
+    }
+
+    guild = ngx_guildlog_known_get(known, event->guild,
+                                   NGX_GUILDLOG_KNOWN_GUILD, event->guild);
+    count = json_object_get(guild, "member_count");
+
+    if (count == NULL) {
+        return NGX_OK;
+    }
+
+    doc = json_copy(guild);
+
+    if (doc == NULL
+        || json_object_set_new(doc, "member_count",
+                               json_integer(json_integer_value(count) + more))
+           != 0)
+    {
+        json_decref(doc);
+        return NGX_ERROR;
+    }
+
+    return ngx_guildlog_known_put(known, event->guild, NGX_GUILDLOG_KNOWN_GUILD,
+                                  event->guild, doc);
+}
+
+
+static ngx_int_t
+see_voice(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
+    json_t *state)
+{
+    json_t      *doc;
+    uint64_t     id;
+    ngx_uint_t   i;
+
+    id = ngx_guildlog_event_id(json_object_get(state, "user_id"));
+
+    if (ngx_guildlog_event_id(json_object_get(state, "channel_id")) == 0) {
+        return ngx_guildlog_known_drop(known, event->guild,
+                                       NGX_GUILDLOG_KNOWN_VOICE, id);
+    }
+
+    doc = json_object();
+
+    for (i = 0; see_voice_fields[i]; i++) {
+        if (json_is_false(json_object_get(state, see_voice_fields[i]))) {
+            continue;
+        }
+
+        if (see_copy(doc, see_voice_fields[i], state, see_voice_fields[i])
+            != NGX_OK)
+        {
+            json_decref(doc);
+            return NGX_ERROR;
+        }
+    }
+
+    if (json_object_set_new(doc, "at", json_integer(event->at)) != 0) {
+        json_decref(doc);
+        return NGX_ERROR;
+    }
+
+    return ngx_guildlog_known_put(known, event->guild, NGX_GUILDLOG_KNOWN_VOICE,
+                                  id, doc);
+}
+
+
+/* gives a name to who has none, or another one */
+
+static ngx_int_t
+see_user(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
+{
+    json_t     *doc, *was, *name;
+    uint64_t    id;
+    ngx_int_t   rc;
+
+    id = ngx_guildlog_event_id(json_object_get(user, "id"));
+    name = json_object_get(user, "username");
+
+    if (id == 0 || !json_is_string(name)) {
+        return NGX_OK;
+    }
+
+    was = ngx_guildlog_known_get(known, event->guild, NGX_GUILDLOG_KNOWN_MEMBER,
+                                 id);
+
+    if (was && json_equal(json_object_get(was, "name"), name)) {
+        return NGX_OK;
+    }
+
+    doc = was ? json_copy(was) : json_object();
+    rc = see_copy(doc, "name", user, "username");
+
+    if (json_is_true(json_object_get(user, "bot"))) {
+        rc |= see_copy(doc, "bot", user, "bot");
+    }
+
+    if (rc != NGX_OK) {
+        json_decref(doc);
+        return NGX_ERROR;
+    }
+
+    return ngx_guildlog_known_put(known, event->guild,
+                                  NGX_GUILDLOG_KNOWN_MEMBER, id, doc);
+}
+
+
+/* what was deleted is not said again, what was edited since is not unsaid */
+
+static ngx_int_t
+see_message(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
+{
+    json_t    *doc, *was;
+    int64_t    edited, before;
+    uint64_t   id;
+
+    id = ngx_guildlog_event_id(json_object_get(event->d, "id"));
+
+    if (ngx_guildlog_known_is_gone(known, event->guild, id)) {
+        return NGX_OK;
+    }
+
+    was = ngx_guildlog_known_get(known, event->guild,
+                                 NGX_GUILDLOG_KNOWN_MESSAGE, id);
+
+    edited = ngx_guildlog_event_time(json_object_get(event->d,
+                                                     "edited_timestamp"));
+    before = json_integer_value(json_object_get(was, "edited"));
+
+    if (was && (edited < before
+                || event->what == NGX_GUILDLOG_EVENT_MESSAGE))
+    {
+        return NGX_OK;
+    }
+
+    if (was == NULL && json_object_get(event->d, "author") == NULL) {
+        return NGX_OK;
+    }
+
+    doc = ngx_guildlog_known_message(event->d, was);
+
+    return ngx_guildlog_known_put(known, event->guild,
+                                  NGX_GUILDLOG_KNOWN_MESSAGE, id, doc);
+}
+
+
+/* what is null is not there */
+
+static ngx_int_t
+see_copy(json_t *to, const char *name, json_t *from, const char *key)
+{
+    json_t  *value;
+
+    if (to == NULL) {
+        return NGX_ERROR;
+    }
+
+    value = json_object_get(from, key);
+
+    if (value == NULL) {
+        return NGX_OK;
+    }
+
+    if (json_is_null(value)) {
+        (void) json_object_del(to, name);
+        return NGX_OK;
+    }
+
+    return json_object_set(to, name, value) == 0 ? NGX_OK : NGX_ERROR;
+}

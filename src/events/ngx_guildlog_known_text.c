@@ -1,0 +1,384 @@
+
+/*
+ * What a message said, in whatever way the platform lets it: text, files, a
+ * poll, what it forwards, stickers, embeds, components.
+ */
+
+#include "events/ngx_guildlog_known.h"
+#include "base/ngx_guildlog_utf8.h"
+
+
+#define TEXT_MOST   4000     /* code points that are kept */
+#define TEXT_FILES  10
+#define TEXT_NAME   1024     /* code points of a file's name */
+#define TEXT_DEPTH  8        /* of components in each other */
+
+
+typedef struct {
+    u_char                        *start;
+    u_char                        *dst;
+    u_char                        *last;
+} text_t;
+
+
+static ngx_int_t text_set(json_t *doc, const char *name, json_t *value);
+static ngx_int_t text_author(json_t *doc, json_t *message);
+static ngx_int_t text_files(json_t *doc, json_t *message);
+static ngx_int_t text_more(json_t *doc, json_t *message);
+static void text_of(text_t *t, json_t *message);
+static void text_components(text_t *t, json_t *components, ngx_uint_t depth);
+static void text_line(text_t *t, json_t *line);
+static void text_poll(text_t *t, json_t *poll);
+
+
+json_t *
+ngx_guildlog_known_message(json_t *message, json_t *was)
+{
+    json_t     *doc, *value;
+    text_t      t;
+    int64_t     ms;
+    u_char      buf[TEXT_MOST];
+    ngx_str_t   text;
+    ngx_int_t   rc;
+
+    doc = was ? json_copy(was) : json_object();
+
+    if (doc == NULL) {
+        return NULL;
+    }
+
+    rc = text_author(doc, message);
+
+    value = json_object_get(message, "content");
+
+    if (json_is_string(value)) {
+        text = ngx_guildlog_json_text(value);
+        rc |= text_set(doc, "content",
+                       text.len ? ngx_guildlog_known_text(&text, TEXT_MOST)
+                                : NULL);
+    }
+
+    value = json_object_get(message, "channel_id");
+
+    if (ngx_guildlog_event_id(value)) {
+        rc |= text_set(doc, "channel", json_incref(value));
+    }
+
+    value = json_object_get(message, "timestamp");
+    ms = ngx_guildlog_event_time(value);
+
+    if (ms) {
+        rc |= text_set(doc, "time", json_integer(ms));
+    }
+
+    ms = ngx_guildlog_event_time(json_object_get(message, "edited_timestamp"));
+
+    if (ms) {
+        rc |= text_set(doc, "edited", json_integer(ms));
+    }
+
+    value = json_object_get(message, "poll");
+
+    if (json_is_object(value)) {
+        t.start = t.dst = buf;
+        t.last = buf + sizeof(buf);
+
+        text_poll(&t, value);
+
+        text.data = buf;
+        text.len = t.dst - buf;
+        rc |= text_set(doc, "poll", ngx_guildlog_known_text(&text, TEXT_MOST));
+    }
+
+    value = ngx_guildlog_event_reach(message, "message_reference.message_id");
+
+    if (ngx_guildlog_event_id(value)) {
+        rc |= text_set(doc, "reply", json_incref(value));
+    }
+
+    rc |= text_files(doc, message);
+    rc |= text_more(doc, message);
+
+    if (rc != NGX_OK) {
+        json_decref(doc);
+        return NULL;
+    }
+
+    return doc;
+}
+
+
+/* NULL: there is none, any more */
+
+static ngx_int_t
+text_set(json_t *doc, const char *name, json_t *value)
+{
+    if (value == NULL) {
+        (void) json_object_del(doc, name);
+        return NGX_OK;
+    }
+
+    return json_object_set_new(doc, name, value) == 0 ? NGX_OK : NGX_ERROR;
+}
+
+
+static ngx_int_t
+text_author(json_t *doc, json_t *message)
+{
+    json_t     *id, *name, *author;
+    ngx_str_t   text;
+
+    id = ngx_guildlog_event_reach(message, "author.id");
+    name = ngx_guildlog_event_reach(message, "author.username");
+
+    if (ngx_guildlog_event_id(id) == 0) {
+        return NGX_OK;
+    }
+
+    author = json_object();
+
+    if (json_object_set(author, "id", id) != 0
+        || ((json_is_true(ngx_guildlog_event_reach(message, "author.bot"))
+             || json_is_string(json_object_get(message, "webhook_id")))
+            && json_object_set_new(author, "bot", json_true()) != 0))
+    {
+        json_decref(author);
+        return NGX_ERROR;
+    }
+
+    if (json_is_string(name)) {
+        text = ngx_guildlog_json_text(name);
+
+        if (json_object_set_new(author, "name",
+                                ngx_guildlog_known_text(&text, 100)) != 0)
+        {
+            json_decref(author);
+            return NGX_ERROR;
+        }
+    }
+
+    return json_object_set_new(doc, "author", author) == 0 ? NGX_OK
+                                                           : NGX_ERROR;
+}
+
+
+static ngx_int_t
+text_files(json_t *doc, json_t *message)
+{
+    size_t      i;
+    json_t     *files, *list, *file, *kept, *value;
+    ngx_str_t   text;
+
+    list = json_object_get(message, "attachments");
+
+    if (!json_is_array(list)) {
+        return NGX_OK;
+    }
+
+    if (json_array_size(list) == 0) {
+        return text_set(doc, "files", NULL);
+    }
+
+    files = json_array();
+
+    json_array_foreach(list, i, file) {
+        if (i == TEXT_FILES) {
+            break;
+        }
+
+        kept = json_object();
+        text = ngx_guildlog_json_text(json_object_get(file, "filename"));
+        value = json_object_get(file, "size");
+
+        if (json_object_set_new(kept, "name",
+                                ngx_guildlog_known_text(&text, TEXT_NAME)) != 0
+            || (json_is_integer(value) && json_integer_value(value) >= 0
+                && json_object_set(kept, "size", value) != 0)
+            || json_array_append(files, kept) != 0)
+        {
+            json_decref(kept);
+            json_decref(files);
+            return NGX_ERROR;
+        }
+
+        json_decref(kept);
+    }
+
+    return text_set(doc, "files", files);
+}
+
+
+/* a line each; a packet that has none of them says nothing of them */
+
+static ngx_int_t
+text_more(json_t *doc, json_t *message)
+{
+    size_t      i;
+    json_t     *value;
+    text_t      t;
+    u_char      buf[TEXT_MOST];
+    ngx_str_t   text;
+    ngx_uint_t  tells;
+
+    static const char *const  names[] = {
+        "message_snapshots", "sticker_items", "embeds", "components"
+    };
+
+    tells = 0;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        tells |= json_is_array(json_object_get(message, names[i]));
+    }
+
+    if (!tells) {
+        return NGX_OK;
+    }
+
+    t.start = t.dst = buf;
+    t.last = buf + sizeof(buf);
+
+    json_array_foreach(json_object_get(message, "message_snapshots"), i, value)
+    {
+        value = json_object_get(value, "message");
+
+        text_line(&t, json_object_get(value, "content"));
+        text_of(&t, value);
+    }
+
+    text_of(&t, message);
+
+    text.data = buf;
+    text.len = t.dst - buf;
+
+    return text_set(doc, "more",
+                    text.len ? ngx_guildlog_known_text(&text, TEXT_MOST)
+                             : NULL);
+}
+
+
+/* what is not its content */
+
+static void
+text_of(text_t *t, json_t *message)
+{
+    size_t   i, n;
+    json_t  *value, *field;
+
+    json_array_foreach(json_object_get(message, "sticker_items"), i, value) {
+        text_line(t, json_object_get(value, "name"));
+    }
+
+    json_array_foreach(json_object_get(message, "embeds"), i, value) {
+        text_line(t, ngx_guildlog_event_reach(value, "author.name"));
+        text_line(t, json_object_get(value, "title"));
+        text_line(t, json_object_get(value, "description"));
+
+        json_array_foreach(json_object_get(value, "fields"), n, field) {
+            text_line(t, json_object_get(field, "name"));
+            text_line(t, json_object_get(field, "value"));
+        }
+
+        text_line(t, ngx_guildlog_event_reach(value, "footer.text"));
+    }
+
+    text_components(t, json_object_get(message, "components"), 0);
+}
+
+
+static void
+text_components(text_t *t, json_t *components, ngx_uint_t depth)
+{
+    size_t   i;
+    json_t  *one;
+
+    if (depth == TEXT_DEPTH) {
+        return;
+    }
+
+    json_array_foreach(components, i, one) {
+        text_line(t, json_object_get(one, "content"));
+        text_line(t, json_object_get(one, "label"));
+        text_line(t, json_object_get(one, "description"));
+        text_components(t, json_object_get(one, "components"), depth + 1);
+    }
+}
+
+
+static void
+text_poll(text_t *t, json_t *poll)
+{
+    size_t   i;
+    json_t  *answer;
+
+    text_line(t, ngx_guildlog_event_reach(poll, "question.text"));
+
+    json_array_foreach(json_object_get(poll, "answers"), i, answer) {
+        text_line(t, ngx_guildlog_event_reach(answer, "poll_media.text"));
+    }
+}
+
+
+/* as much of it as there is room for */
+
+static void
+text_line(text_t *t, json_t *line)
+{
+    size_t     len;
+    ngx_str_t  text;
+
+    text = ngx_guildlog_json_text(line);
+
+    if (text.len == 0 || t->last - t->dst < 2) {
+        return;
+    }
+
+    if (t->dst > t->start) {
+        *t->dst++ = LF;
+    }
+
+    len = ngx_min(text.len, (size_t) (t->last - t->dst));
+    len = ngx_guildlog_utf8_cut(text.data, text.len, len);
+
+    t->dst = ngx_cpymem(t->dst, text.data, len);
+}
+
+
+json_t *
+ngx_guildlog_known_said(json_t *doc)
+{
+    text_t      t;
+    u_char      buf[TEXT_MOST * 4];
+    ngx_str_t   text;
+
+    t.start = t.dst = buf;
+    t.last = buf + sizeof(buf);
+
+    text_line(&t, json_object_get(doc, "content"));
+    text_line(&t, json_object_get(doc, "more"));
+    text_line(&t, json_object_get(doc, "poll"));
+
+    text.data = buf;
+    text.len = t.dst - buf;
+
+    return text.len ? ngx_guildlog_known_text(&text, TEXT_MOST) : NULL;
+}
+
+
+json_t *
+ngx_guildlog_known_text(const ngx_str_t *text, ngx_uint_t most)
+{
+    size_t      n;
+    ngx_uint_t  chars;
+
+    if (text->len == 0) {
+        return json_stringn("", 0);
+    }
+
+    for (n = 0, chars = 0; n < text->len; n++) {
+        if ((text->data[n] & 0xc0) != 0x80 && chars++ == most) {
+            break;
+        }
+    }
+
+    return json_stringn((char *) text->data, n);
+}

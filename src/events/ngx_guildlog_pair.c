@@ -1,0 +1,361 @@
+
+/*
+ * Which packets belong together.  Only time ends one: so neither the order in
+ * which they came nor the cutting of batches matters.
+ *
+ * Invariant: an act of a person is never told as somebody else's.  Whatever
+ * might be the other one spoils, also if it has been recorded, is ignored, or
+ * if nobody knows whose message it was.
+ */
+
+#include "events/ngx_guildlog_pair.h"
+
+
+/* ms: before an audit entry, behind it, and how long a row spoils */
+#define PAIR_BEHIND     500
+#define PAIR_VOICE      4500
+#define PAIR_OTHER      10000
+#define PAIR_KEPT       11000
+#define PAIR_LEFT       2000       /* ms: a leaving behind its kick or ban */
+
+
+static ngx_int_t pair_waits(const ngx_guildlog_pair_t *pair);
+static ngx_int_t pair_back(ngx_guildlog_pair_kind_e kind);
+static ngx_uint_t pair_asked(const ngx_guildlog_pair_t *event,
+    const ngx_guildlog_pair_t *pairs, ngx_uint_t n);
+static ngx_uint_t pair_fits(const ngx_guildlog_pair_t *audit,
+    const ngx_guildlog_pair_t *event);
+static ngx_guildlog_pair_t *pair_choose(const ngx_guildlog_pair_t *audit,
+    ngx_guildlog_pair_t *pairs, ngx_uint_t n);
+static ngx_int_t pair_join(ngx_guildlog_pair_t *audit,
+    ngx_guildlog_pair_t *event);
+static ngx_int_t pair_take(json_t *entry, const char *name, json_t *other,
+    const char *from);
+
+
+/* by the number of a log type */
+
+static const struct {
+    uint8_t                        type;
+    uint8_t                        audit;
+    uint8_t                        kind;
+} pair_kinds[] = {
+    { 18, 0, NGX_GUILDLOG_PAIR_HANGUP },       /* voiceLeave */
+    { 22, 1, NGX_GUILDLOG_PAIR_HANGUP },       /* voiceDisconnected */
+    { 15, 0, NGX_GUILDLOG_PAIR_SWITCH },       /* voiceSwitch */
+    { 14, 1, NGX_GUILDLOG_PAIR_SWITCH },       /* voiceMoved */
+    { 4, 0, NGX_GUILDLOG_PAIR_DELETION },      /* threadMessageDelete */
+    { 5, 0, NGX_GUILDLOG_PAIR_DELETION },      /* messageDelete */
+    { 86, 0, NGX_GUILDLOG_PAIR_DELETION },     /* pollDelete */
+    { 4, 1, NGX_GUILDLOG_PAIR_DELETION },
+    { 5, 1, NGX_GUILDLOG_PAIR_DELETION },
+    { 3, 0, NGX_GUILDLOG_PAIR_PURGE },         /* messageDeleteBulk */
+    { 3, 1, NGX_GUILDLOG_PAIR_PURGE },
+    { 2, 0, NGX_GUILDLOG_PAIR_LEAVING },       /* memberLeave */
+    { 58, 0, NGX_GUILDLOG_PAIR_LEAVING },      /* botRemove */
+    { 41, 1, NGX_GUILDLOG_PAIR_LEAVING },      /* kick */
+    { 39, 1, NGX_GUILDLOG_PAIR_LEAVING },      /* ban */
+    { 58, 1, NGX_GUILDLOG_PAIR_LEAVING }
+};
+
+
+ngx_guildlog_pair_kind_e
+ngx_guildlog_pair_kind(ngx_uint_t type, ngx_uint_t audit)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < sizeof(pair_kinds) / sizeof(pair_kinds[0]); i++) {
+        if (pair_kinds[i].type == type && pair_kinds[i].audit == audit) {
+            return pair_kinds[i].kind;
+        }
+    }
+
+    return NGX_GUILDLOG_PAIR_NONE;
+}
+
+
+/* who was kicked or banned the audit log says itself, at once */
+
+ngx_int_t
+ngx_guildlog_pair_wait(ngx_guildlog_pair_kind_e kind, ngx_uint_t audit)
+{
+    switch (kind) {
+
+    case NGX_GUILDLOG_PAIR_HANGUP:
+    case NGX_GUILDLOG_PAIR_SWITCH:
+    case NGX_GUILDLOG_PAIR_DELETION:
+    case NGX_GUILDLOG_PAIR_PURGE:
+        return audit ? PAIR_BEHIND : 1500;
+
+    case NGX_GUILDLOG_PAIR_LEAVING:
+        return audit ? 0 : 5000;
+
+    default:
+        return 0;
+    }
+}
+
+
+static ngx_int_t
+pair_waits(const ngx_guildlog_pair_t *pair)
+{
+    return ngx_guildlog_pair_wait(pair->kind, pair->audit);
+}
+
+
+static ngx_int_t
+pair_back(ngx_guildlog_pair_kind_e kind)
+{
+    return (kind == NGX_GUILDLOG_PAIR_HANGUP
+            || kind == NGX_GUILDLOG_PAIR_SWITCH) ? PAIR_VOICE : PAIR_OTHER;
+}
+
+
+ngx_int_t
+ngx_guildlog_pair_end(ngx_guildlog_pair_t *pairs, ngx_uint_t n, int64_t now)
+{
+    int64_t               latest;
+    ngx_uint_t            i;
+    ngx_guildlog_pair_t  *audit, *event;
+
+    /* an audit entry decides when nothing that is before it can come any more;
+       one that has found its event takes it along */
+
+    for (i = 0; i < n; i++) {
+        audit = &pairs[i];
+
+        if (!audit->audit || audit->ended || audit->due > now) {
+            continue;
+        }
+
+        audit->ends = 1;
+        event = pair_choose(audit, pairs, n);
+
+        if (event) {
+            if (pair_join(audit, event) != NGX_OK) {
+                return NGX_ERROR;
+            }
+
+            audit->paired = 1;
+            event->joined = 1;
+            event->ends = 1;
+        }
+    }
+
+    latest = 0;
+
+    for (i = 0; i < n; i++) {
+        event = &pairs[i];
+
+        if (!event->audit && !event->ended && !event->ends) {
+            event->ends = event->due <= now && !pair_asked(event, pairs, n);
+
+            /* whoever was kicked or banned did not leave */
+
+            if (event->kind == NGX_GUILDLOG_PAIR_LEAVING) {
+                for (audit = pairs; audit < pairs + n; audit++) {
+                    if (audit->audit && pair_fits(audit, event)) {
+                        event->joined = 1;
+                        event->ends = 1;
+                    }
+                }
+            }
+        }
+
+        latest = ngx_max(latest, event->at);
+    }
+
+    /* what comes late, after an outage, finds what it came behind */
+
+    for (i = 0; i < n; i++) {
+        if (!pairs[i].ended && !pairs[i].ends) {
+            latest = ngx_min(latest, pairs[i].at);
+        }
+    }
+
+    for (i = 0; i < n; i++) {
+        event = &pairs[i];
+
+        event->goes = (event->ended || event->ends)
+                      && event->at + PAIR_KEPT < latest
+                      && event->due + PAIR_KEPT < now;
+    }
+
+    return NGX_OK;
+}
+
+
+/* has an audit entry come in time for it that decides only later? */
+
+static ngx_uint_t
+pair_asked(const ngx_guildlog_pair_t *event, const ngx_guildlog_pair_t *pairs,
+    ngx_uint_t n)
+{
+    ngx_uint_t                  i;
+    const ngx_guildlog_pair_t  *audit;
+
+    for (i = 0; i < n; i++) {
+        audit = &pairs[i];
+
+        if (audit->audit && !audit->ended && !audit->ends
+            && audit->at <= event->at + pair_waits(event)
+            && pair_fits(audit, event))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* may they be one act? */
+
+static ngx_uint_t
+pair_fits(const ngx_guildlog_pair_t *audit, const ngx_guildlog_pair_t *event)
+{
+    if (event->audit || event->kind != audit->kind || event->bot != audit->bot)
+    {
+        return 0;
+    }
+
+    if (audit->kind == NGX_GUILDLOG_PAIR_LEAVING) {
+        return event->target == audit->target
+               && audit->at <= event->at + pair_waits(event)
+               && event->at <= audit->at + PAIR_LEFT;
+    }
+
+    if (event->at < audit->at - pair_back(audit->kind)
+        || event->at > audit->at + PAIR_BEHIND)
+    {
+        return 0;
+    }
+
+    switch (audit->kind) {
+
+    case NGX_GUILDLOG_PAIR_HANGUP:
+        return 1;
+
+    case NGX_GUILDLOG_PAIR_SWITCH:
+        return event->channel == audit->channel;
+
+    case NGX_GUILDLOG_PAIR_DELETION:
+        return event->channel == audit->channel
+               && (event->target == 0 || event->target == audit->target);
+
+    case NGX_GUILDLOG_PAIR_PURGE:
+        return event->channel == audit->channel
+               && event->count == audit->count;
+
+    default:
+        return 0;
+    }
+}
+
+
+/* the one event that it must have been, or NULL */
+
+static ngx_guildlog_pair_t *
+pair_choose(const ngx_guildlog_pair_t *audit, ngx_guildlog_pair_t *pairs,
+    ngx_uint_t n)
+{
+    ngx_uint_t            i;
+    ngx_guildlog_pair_t  *event;
+
+    if (audit->entry == NULL || audit->kind == NGX_GUILDLOG_PAIR_LEAVING
+        || (audit->count > 1 && audit->kind != NGX_GUILDLOG_PAIR_PURGE))
+    {
+        return NULL;
+    }
+
+    event = NULL;
+
+    for (i = 0; i < n; i++) {
+
+        if (pairs[i].kind == NGX_GUILDLOG_PAIR_GAP
+            && pairs[i].at >= audit->at - PAIR_OTHER
+            && pairs[i].at <= audit->at + PAIR_OTHER)
+        {
+            return NULL;
+        }
+
+        if (pair_fits(audit, &pairs[i])) {
+            if (event) {
+                return NULL;
+            }
+
+            event = &pairs[i];
+        }
+    }
+
+    /* an entry of the audit log that comes too late would find it recorded */
+
+    if (event == NULL || event->ended || event->ends || event->entry == NULL
+        || audit->at > event->at + pair_waits(event))
+    {
+        return NULL;
+    }
+
+    /* of those that may have come by then, whenever this is decided */
+
+    for (i = 0; i < n; i++) {
+        if (pairs[i].audit && &pairs[i] != audit
+            && pairs[i].at <= audit->at + PAIR_BEHIND
+            && pair_fits(&pairs[i], event))
+        {
+            return NULL;
+        }
+    }
+
+    return event;
+}
+
+
+/* what the gateway saw, by whom the audit log says */
+
+static ngx_int_t
+pair_join(ngx_guildlog_pair_t *audit, ngx_guildlog_pair_t *event)
+{
+    json_t     *entry, *seen;
+    ngx_int_t   rc;
+
+    entry = audit->entry;
+    seen = event->entry;
+
+    switch (audit->kind) {
+
+    case NGX_GUILDLOG_PAIR_HANGUP:
+    case NGX_GUILDLOG_PAIR_SWITCH:
+        rc = pair_take(entry, "target", seen, "executor");
+        rc |= pair_take(entry, "channel", seen, "channel");
+        rc |= pair_take(entry, "name", seen, "name");
+        (void) json_object_del(entry, "count");
+        return rc;
+
+    default:
+        rc = pair_take(entry, "type", seen, "type");
+        rc |= pair_take(entry, "timestamp", seen, "timestamp");
+        rc |= pair_take(entry, "target", seen, "target");
+        rc |= pair_take(entry, "channel", seen, "channel");
+        rc |= pair_take(entry, "content", seen, "content");
+        rc |= pair_take(entry, "messages", seen, "messages");
+        rc |= pair_take(entry, "messagesTruncated", seen, "messagesTruncated");
+        rc |= pair_take(entry, "count", seen, "count");
+        return rc;
+    }
+}
+
+
+static ngx_int_t
+pair_take(json_t *entry, const char *name, json_t *other, const char *from)
+{
+    json_t  *value;
+
+    value = json_object_get(other, from);
+
+    if (value == NULL) {
+        return NGX_OK;
+    }
+
+    return json_object_set(entry, name, value) == 0 ? NGX_OK : NGX_ERROR;
+}

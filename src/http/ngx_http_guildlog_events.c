@@ -1,0 +1,807 @@
+
+/*
+ * Packets of the platform's gateway.  They are read in slices, as entries are;
+ * one statement tells what is known of their guilds, src/events makes of it
+ * what is to be recorded, kept and waited for, a second statement does all of
+ * that or nothing: if somebody else's packets of one of the guilds came in
+ * between, all begins again from the first.  If a batch of many guilds fails,
+ * each guild is taken by itself.
+ */
+
+#include "http/ngx_http_guildlog_request.h"
+#include "http/ngx_http_guildlog_response.h"
+#include "events/ngx_guildlog_event_put.h"
+#include "events/ngx_guildlog_row.h"
+
+
+#define EVENTS_SLICE   (64 * 1024)  /* bytes of packets to read in a turn */
+#define EVENTS_PLAIN   64           /* packets to make entries of in a turn */
+#define EVENTS_PARTS   128          /* or elements of long arrays */
+#define EVENTS_AGAIN   8            /* somebody else came in between */
+#define EVENTS_WANTED  100          /* people without a name */
+#define EVENTS_POOL    16384
+
+
+struct ngx_http_guildlog_events_s {
+    ngx_pool_t                    *pool;     /* of one try */
+    ngx_guildlog_known_t          *known;
+    ngx_guildlog_event_put_t       put;
+    ngx_array_t                    packets;  /* of ngx_guildlog_event_t */
+    ngx_uint_t                     next;
+    ngx_uint_t                     again;
+    ngx_uint_t                     bot;
+    int64_t                        now;
+    int64_t                        ahead;    /* the bot's clock, ms */
+    uint64_t                       only;     /* this guild; 0: all of them */
+    ngx_uint_t                     tried;    /* guilds, one by one */
+    ngx_uint_t                     failed;
+
+    ngx_uint_t                     n[NGX_GUILDLOG_ENTRY_LAST];
+    ngx_uint_t                     waiting;
+    json_t                        *dropped;
+    json_t                        *wanted;
+};
+
+
+static ngx_int_t events_read(ngx_http_guildlog_call_t *call);
+static ngx_int_t events_take(void *data, const ngx_str_t *text);
+static ngx_int_t events_parse(ngx_http_guildlog_events_t *events,
+    ngx_guildlog_event_t *event, ngx_pool_t *pool);
+static ngx_int_t events_begin(ngx_http_guildlog_call_t *call);
+static ngx_uint_t events_is_mine(ngx_http_guildlog_events_t *events,
+    ngx_guildlog_event_t *event);
+static ngx_int_t events_known(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t events_make(ngx_http_guildlog_call_t *call);
+static ngx_int_t events_make_one(ngx_http_guildlog_events_t *events,
+    ngx_guildlog_event_t *event, ngx_uint_t *most);
+static ngx_int_t events_obstacle(ngx_http_guildlog_events_t *events,
+    ngx_guildlog_event_t *event);
+static ngx_int_t events_entry(void *data, ngx_guildlog_event_t *event,
+    ngx_uint_t type, json_t *entry);
+static void events_want(ngx_http_guildlog_events_t *events, json_t *person);
+static ngx_int_t events_done(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t events_count(ngx_http_guildlog_events_t *events,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t events_apart(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
+static ngx_int_t events_next(ngx_http_guildlog_call_t *call);
+static void events_fail(ngx_http_guildlog_events_t *events, const char *why);
+static ngx_int_t events_answer(ngx_http_guildlog_call_t *call);
+static void events_told(json_t *object, const char *prefix,
+    const ngx_str_t *name);
+static void events_cleanup(void *data);
+
+
+ngx_int_t
+ngx_http_guildlog_events_bound(ngx_http_guildlog_call_t *call)
+{
+    u_char                      *p, *last;
+    ngx_uint_t                   ndjson;
+    ngx_http_request_t          *r;
+    ngx_pool_cleanup_t          *cln;
+    ngx_http_guildlog_events_t  *events;
+
+    r = call->request;
+
+    events = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_events_t));
+    cln = ngx_pool_cleanup_add(r->pool, 0);
+
+    if (events == NULL || cln == NULL
+        || ngx_array_init(&events->packets, r->pool, 16,
+                          sizeof(ngx_guildlog_event_t)) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    events->dropped = json_object();
+    events->wanted = json_array();
+
+    cln->handler = events_cleanup;
+    cln->data = events;
+
+    if (events->dropped == NULL || events->wanted == NULL) {
+        return NGX_ERROR;
+    }
+
+    call->events = events;
+
+    events->now = ngx_guildlog_clock_wall_ms();
+    events->bot = call->args[0].data[0] - '0';
+
+    if (call->args[1].data) {
+        events->ahead = ngx_atotm(call->args[1].data, call->args[1].len)
+                        - events->now;
+    }
+
+    last = call->body.data + call->body.len;
+    p = ngx_guildlog_json_scan_skip(call->body.data, last);
+
+    ndjson = (p < last && *p == '{')
+             || ngx_http_guildlog_body_is_ndjson(r);
+
+    call->batch = ngx_guildlog_batch_packets(r->pool, &call->body, ndjson,
+                                             events_take, events);
+    if (call->batch == NULL) {
+        return NGX_ERROR;
+    }
+
+    return events_read(call);
+}
+
+
+static void
+events_cleanup(void *data)
+{
+    ngx_http_guildlog_events_t *events = data;
+
+    json_decref(events->dropped);
+    json_decref(events->wanted);
+
+    if (events->pool) {
+        ngx_destroy_pool(events->pool);
+    }
+}
+
+
+static ngx_int_t
+events_read(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t  rc;
+    ngx_str_t  error;
+
+    rc = ngx_guildlog_batch_read(call->batch, EVENTS_SLICE, NULL, &error);
+
+    if (rc == NGX_AGAIN) {
+        return ngx_http_guildlog_call_yield(call, events_read);
+    }
+
+    if (rc == NGX_DECLINED) {
+        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                             &error);
+    }
+
+    return rc == NGX_OK ? events_begin(call) : NGX_ERROR;
+}
+
+
+static ngx_int_t
+events_take(void *data, const ngx_str_t *text)
+{
+    ngx_http_guildlog_events_t *events = data;
+
+    ngx_guildlog_event_t  *event;
+
+    event = ngx_array_push(&events->packets);
+    if (event == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(event, sizeof(ngx_guildlog_event_t));
+
+    event->text = *text;
+    event->index = events->packets.nelts - 1;
+    event->bot = events->bot;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+events_parse(ngx_http_guildlog_events_t *events, ngx_guildlog_event_t *event,
+    ngx_pool_t *pool)
+{
+    ngx_int_t  rc;
+
+    event->at = events->now;
+    event->done = 0;
+
+    rc = ngx_guildlog_event_read(event, pool, events->ahead, &event->error);
+
+    /* nothing happened later than now, whatever a clock says */
+
+    event->at = ngx_min(event->at, events->now);
+
+    return rc == NGX_DECLINED ? NGX_OK : rc;
+}
+
+
+/* reads the packets that are meant, and asks what is known of their guilds */
+
+static ngx_int_t
+events_begin(ngx_http_guildlog_call_t *call)
+{
+    ngx_uint_t                   i;
+    ngx_guildlog_event_t        *event;
+    ngx_http_guildlog_events_t  *events;
+
+    events = call->events;
+
+    if (events->pool == NULL) {
+        events->pool = ngx_create_pool(EVENTS_POOL,
+                                       call->request->connection->log);
+        if (events->pool == NULL) {
+            return NGX_ERROR;
+        }
+
+        events->known = ngx_guildlog_known_create(events->pool);
+        if (events->known == NULL) {
+            return NGX_ERROR;
+        }
+
+        events->next = 0;
+    }
+
+    event = events->packets.elts;
+
+    for (i = 0; i < EVENTS_PLAIN; events->next++) {
+
+        if (events->next == events->packets.nelts) {
+            events->next = 0;
+            call->nargs = NGX_GUILDLOG_KNOWN_NARGS;
+
+            if (ngx_guildlog_known_args(events->known, call->args) != NGX_OK) {
+                return NGX_ERROR;
+            }
+
+            return ngx_http_guildlog_call_ask(call,
+                  &ngx_guildlog_stmts[ngx_guildlog_stmt_operator_events_known],
+                  events_known);
+        }
+
+        if (events->only && event[events->next].guild != events->only) {
+            continue;
+        }
+
+        i++;
+
+        if (events_parse(events, &event[events->next], events->pool) != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+
+        if (event[events->next].error.len || event[events->next].guild == 0) {
+            continue;
+        }
+
+        if (ngx_guildlog_known_needs(events->known, &event[events->next])
+               != NGX_OK
+            || ngx_guildlog_row_needs(events->known,
+                                              &event[events->next])
+               != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+
+        i += event[events->next].text.len / 4096;
+    }
+
+    return ngx_http_guildlog_call_yield(call, events_begin);
+}
+
+
+static ngx_int_t
+events_known(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
+{
+    ngx_str_t                    places, docs;
+    ngx_http_guildlog_events_t  *events;
+
+    events = call->events;
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
+        return ngx_http_guildlog_response_result(call, result);
+    }
+
+    if (ngx_guildlog_db_result_retain(result, events->pool) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    places = ngx_guildlog_db_result_value(result, 0, 1);
+    docs = ngx_guildlog_db_result_value(result, 0, 2);
+
+    if (ngx_guildlog_known_load(events->known, &places, &docs) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    ngx_guildlog_event_put_init(&events->put, events->pool, events->known,
+                                &call->conf->plan, events->now);
+
+    return events_make(call);
+}
+
+
+static ngx_int_t
+events_make(ngx_http_guildlog_call_t *call)
+{
+    ngx_int_t                    rc;
+    ngx_uint_t                   most;
+    ngx_guildlog_event_t        *event;
+    ngx_http_guildlog_events_t  *events;
+
+    events = call->events;
+    event = events->packets.elts;
+    most = EVENTS_PARTS;
+
+    while (events->next < events->packets.nelts) {
+
+        if (events_is_mine(events, &event[events->next])) {
+            rc = events_make_one(events, &event[events->next], &most);
+
+            if (rc == NGX_ERROR) {
+                return NGX_ERROR;
+            }
+
+            if (rc == NGX_AGAIN || most == 0) {
+                events->next += rc != NGX_AGAIN;
+                return ngx_http_guildlog_call_yield(call, events_make);
+            }
+        }
+
+        events->next++;
+    }
+
+    if (ngx_guildlog_event_put_args(&events->put, call->args) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    call->nargs = NGX_GUILDLOG_EVENT_PUT_ALL;
+
+    return ngx_http_guildlog_call_ask(call, call->route->stmt, events_done);
+}
+
+
+static ngx_uint_t
+events_is_mine(ngx_http_guildlog_events_t *events, ngx_guildlog_event_t *event)
+{
+    return events->only == 0 || event->guild == events->only;
+}
+
+
+static ngx_int_t
+events_make_one(ngx_http_guildlog_events_t *events,
+    ngx_guildlog_event_t *event, ngx_uint_t *most)
+{
+    ngx_int_t  rc;
+
+    if (event->error.len) {
+        return NGX_OK;
+    }
+
+    if (!event->done) {
+        rc = events_obstacle(events, event);
+
+        if (rc != NGX_OK) {
+            return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
+        }
+
+        if (ngx_guildlog_event_entries(events->known, event, events_entry,
+                                       events, &event->fate)
+            != NGX_OK
+            || ngx_guildlog_event_put_packet(&events->put, event) != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+
+        if (event->what != NGX_GUILDLOG_EVENT_MESSAGE
+            || event->fate == NGX_GUILDLOG_EVENT_TOOK)
+        {
+            ngx_guildlog_known_depends(events->known, event->guild);
+        }
+    }
+
+    (*most)--;
+
+    return ngx_guildlog_known_see(events->known, event, EVENTS_PARTS);
+}
+
+
+/* of a guild that nobody has told of, or that is being forgotten */
+
+static ngx_int_t
+events_obstacle(ngx_http_guildlog_events_t *events,
+    ngx_guildlog_event_t *event)
+{
+    json_t     *server, *obstacle;
+    ngx_str_t   text;
+
+    if (event->guild == 0) {
+        return NGX_OK;
+    }
+
+    server = ngx_guildlog_known_get(events->known, event->guild,
+                                    NGX_GUILDLOG_KNOWN_SERVER, event->guild);
+    obstacle = json_object_get(server, "obstacle");
+
+    if (obstacle == NULL) {
+        return NGX_OK;
+    }
+
+    text = ngx_guildlog_json_text(obstacle);
+
+    if ((event->what == NGX_GUILDLOG_EVENT_GUILD
+         || event->what == NGX_GUILDLOG_EVENT_GUILD_UPDATE)
+        && !json_is_true(json_object_get(event->d, "unavailable"))
+        && text.len == sizeof("server: unknown") - 1
+        && ngx_strncmp(text.data, "server: unknown", text.len) == 0)
+    {
+        return ngx_guildlog_known_put(events->known, event->guild,
+                                      NGX_GUILDLOG_KNOWN_SERVER, event->guild,
+                                      json_pack("{ss}", "version", "0"));
+    }
+
+    event->error.len = text.len;
+    event->error.data = ngx_pstrdup(events->packets.pool, &text);
+
+    return event->error.data ? NGX_DECLINED : NGX_ERROR;
+}
+
+
+static ngx_int_t
+events_entry(void *data, ngx_guildlog_event_t *event, ngx_uint_t type,
+    json_t *entry)
+{
+    ngx_http_guildlog_events_t *events = data;
+
+    events_want(events, json_object_get(entry, "executor"));
+    events_want(events, json_object_get(entry, "target"));
+
+    return ngx_guildlog_event_put_entry(&events->put, event, type, entry);
+}
+
+
+/* people who were named without a name: a bot that can asks for them */
+
+static void
+events_want(ngx_http_guildlog_events_t *events, json_t *person)
+{
+    size_t   i;
+    json_t  *id, *other;
+
+    id = json_object_get(person, "id");
+
+    if (id == NULL || json_object_get(person, "name")
+        || json_array_size(events->wanted) == EVENTS_WANTED)
+    {
+        return;
+    }
+
+    json_array_foreach(events->wanted, i, other) {
+        if (json_equal(id, other)) {
+            return;
+        }
+    }
+
+    (void) json_array_append(events->wanted, id);
+}
+
+
+static ngx_int_t
+events_done(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
+{
+    ngx_uint_t                   status;
+    ngx_http_guildlog_events_t  *events;
+
+    events = call->events;
+    status = ngx_http_guildlog_response_row_status(result);
+
+    if (status == NGX_HTTP_CONFLICT && events->again++ < EVENTS_AGAIN) {
+        ngx_destroy_pool(events->pool);
+        events->pool = NULL;
+
+        return events_begin(call);
+    }
+
+    if (status != NGX_HTTP_OK) {
+        return events_apart(call, result);
+    }
+
+    if (events_count(events, result) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return events->only ? events_next(call) : events_answer(call);
+}
+
+
+static ngx_int_t
+events_count(ngx_http_guildlog_events_t *events,
+    ngx_guildlog_db_result_t *result)
+{
+    size_t                 i;
+    json_t                *body, *errors, *error, *count;
+    ngx_str_t              text;
+    ngx_uint_t             n[NGX_GUILDLOG_ENTRY_LAST], *packet, index;
+    const char            *rule;
+    json_error_t           cause;
+    ngx_guildlog_event_t  *event;
+
+    text = ngx_guildlog_db_result_value(result, 0, 2);
+    ngx_guildlog_entry_counts(&text, n);
+
+    for (i = 0; i < NGX_GUILDLOG_ENTRY_LAST; i++) {
+        events->n[i] += n[i];
+    }
+
+    events->waiting += events->put.waiting;
+
+    text = ngx_guildlog_db_result_value(result, 0, 1);
+    body = ngx_guildlog_json_read_any(text.data, text.len, 0, &cause);
+
+    if (body == NULL) {
+        return NGX_ERROR;
+    }
+
+    json_object_foreach(json_object_get(body, "dropped"), rule, count) {
+        (void) json_object_set_new(events->dropped, rule,
+                  json_integer(json_integer_value(count)
+                               + json_integer_value(
+                                     json_object_get(events->dropped, rule))));
+    }
+
+    errors = json_object_get(body, "errors");
+    packet = events->put.packets.elts;
+    event = events->packets.elts;
+
+    json_array_foreach(errors, i, error) {
+        index = json_integer_value(json_object_get(error, "index"));
+
+        if (index < events->put.packets.nelts) {
+            text = ngx_guildlog_json_text(json_object_get(error, "error"));
+
+            event[packet[index]].error.len = text.len;
+            event[packet[index]].error.data =
+                                    ngx_pstrdup(events->packets.pool, &text);
+        }
+    }
+
+    json_decref(body);
+
+    return NGX_OK;
+}
+
+
+/* may the cause be one guild of the batch?  Then each by itself */
+
+static ngx_int_t
+events_apart(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
+{
+    ngx_uint_t                   i;
+    ngx_guildlog_event_t        *event;
+    ngx_http_guildlog_events_t  *events;
+
+    events = call->events;
+
+    if (ngx_http_guildlog_response_row_status(result) == 0
+        && (result->outcome != NGX_GUILDLOG_DB_REFUSED
+            || result->fault >= NGX_GUILDLOG_DB_FAULT_AWAY)
+        && result->outcome != NGX_GUILDLOG_DB_TIMEOUT)
+    {
+        return ngx_http_guildlog_response_result(call, result);
+    }
+
+    if (result->outcome == NGX_GUILDLOG_DB_REFUSED) {
+        (void) ngx_http_guildlog_response_failed(result,
+                                             call->route->stmt->name,
+                                             call->request->connection->log);
+    }
+
+    if (events->only) {
+        events_fail(events, "is to be sent again");
+        return events_next(call);
+    }
+
+    event = events->packets.elts;
+
+    for (i = 0; i < events->packets.nelts; i++) {
+        if (event[i].error.len == 0 && event[i].guild) {
+            event[i].apart = 1;
+        }
+    }
+
+    ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
+                             NGX_GUILDLOG_COUNT_APART, 1);
+
+    return events_next(call);
+}
+
+
+static void
+events_fail(ngx_http_guildlog_events_t *events, const char *why)
+{
+    ngx_uint_t             i;
+    ngx_guildlog_event_t  *event;
+
+    event = events->packets.elts;
+
+    for (i = 0; i < events->packets.nelts; i++) {
+        if (event[i].guild == events->only && event[i].error.len == 0) {
+            event[i].error.data = (u_char *) why;
+            event[i].error.len = ngx_strlen(why);
+            event[i].retry = 1;
+        }
+    }
+
+    events->failed++;
+}
+
+
+/* the next guild that is to be taken by itself */
+
+static ngx_int_t
+events_next(ngx_http_guildlog_call_t *call)
+{
+    ngx_uint_t                   i;
+    ngx_guildlog_event_t        *event;
+    ngx_http_guildlog_events_t  *events;
+
+    static const ngx_str_t  nothing =
+        ngx_string("nothing was recorded, send it again");
+
+    events = call->events;
+    event = events->packets.elts;
+
+    for (i = 0; i < events->packets.nelts; i++) {
+        if (event[i].apart && event[i].guild == events->only) {
+            event[i].apart = 0;
+        }
+    }
+
+    for (i = 0; i < events->packets.nelts; i++) {
+        if (event[i].apart) {
+            break;
+        }
+    }
+
+    if (events->pool) {
+        ngx_destroy_pool(events->pool);
+        events->pool = NULL;
+    }
+
+    if (i < events->packets.nelts) {
+        events->only = event[i].guild;
+        events->again = 0;
+        events->tried++;
+
+        return events_begin(call);
+    }
+
+    if (events->failed == events->tried) {
+        if (ngx_http_guildlog_response_header_number(call->request,
+                                                     "Retry-After", 1)
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+
+        return ngx_http_guildlog_response_error(call->request,
+                                                NGX_HTTP_SERVICE_UNAVAILABLE,
+                                                &nothing);
+    }
+
+    return events_answer(call);
+}
+
+
+static ngx_int_t
+events_answer(ngx_http_guildlog_call_t *call)
+{
+    char                        *text;
+    json_t                      *ignored, *unknown, *errors, *body;
+    ngx_int_t                    rc;
+    ngx_str_t                    answer;
+    ngx_uint_t                   i, n[NGX_GUILDLOG_EVENTS_LAST];
+    ngx_guildlog_event_t        *event;
+    ngx_guildlog_stats_shared_t  *shared;
+    ngx_http_guildlog_events_t  *events;
+
+    events = call->events;
+    event = events->packets.elts;
+
+    ignored = json_object();
+    unknown = json_object();
+    errors = json_array();
+
+    ngx_memzero(n, sizeof(n));
+
+    for (i = 0; i < events->packets.nelts; i++) {
+
+        if (event[i].error.len) {
+            n[NGX_GUILDLOG_EVENTS_ERROR]++;
+            (void) json_array_append_new(errors,
+                       json_pack("{sI ss% so*}", "index", (json_int_t) i,
+                                 "error", event[i].error.data,
+                                 (size_t) event[i].error.len,
+                                 "retry", event[i].retry ? json_true() : NULL));
+            continue;
+        }
+
+        switch (event[i].fate) {
+
+        case NGX_GUILDLOG_EVENT_NOTHING:
+            n[NGX_GUILDLOG_EVENTS_IGNORED]++;
+            events_told(ignored, "", &event[i].name);
+            break;
+
+        case NGX_GUILDLOG_EVENT_UNKNOWN:
+            n[NGX_GUILDLOG_EVENTS_UNKNOWN]++;
+            events_told(unknown, event[i].audit ? "audit " : "",
+                        event[i].audit ? &event[i].action : &event[i].name);
+            ngx_guildlog_stats_unknown(&ngx_http_guildlog_worker.stats,
+                        event[i].audit ? &event[i].action : &event[i].name);
+            break;
+
+        case NGX_GUILDLOG_EVENT_OLD:
+            events->n[NGX_GUILDLOG_ENTRY_DUPLICATE]++;
+            break;
+
+        default:
+            break;
+        }
+    }
+
+    n[NGX_GUILDLOG_EVENTS_RECORDED] = events->n[NGX_GUILDLOG_ENTRY_RECORDED];
+    n[NGX_GUILDLOG_EVENTS_DUPLICATE] = events->n[NGX_GUILDLOG_ENTRY_DUPLICATE];
+    n[NGX_GUILDLOG_EVENTS_WAITING] = events->waiting;
+
+    shared = ngx_http_guildlog_worker.stats.shared;
+
+    for (i = 0; i < NGX_GUILDLOG_ENTRY_LAST; i++) {
+        (void) ngx_atomic_fetch_add(&shared->entries[i], events->n[i]);
+
+        if (i > NGX_GUILDLOG_ENTRY_POSTPONED) {
+            n[NGX_GUILDLOG_EVENTS_DROPPED] += events->n[i];
+        }
+    }
+
+    for (i = 0; i < NGX_GUILDLOG_EVENTS_LAST; i++) {
+        (void) ngx_atomic_fetch_add(&shared->events[i], n[i]);
+    }
+
+    body = json_pack("{sI sI sI sI sO so so so sO}",
+                     "packets", (json_int_t) events->packets.nelts,
+                     "recorded",
+                     (json_int_t) n[NGX_GUILDLOG_EVENTS_RECORDED],
+                     "duplicates",
+                     (json_int_t) n[NGX_GUILDLOG_EVENTS_DUPLICATE],
+                     "waiting", (json_int_t) events->waiting,
+                     "dropped", events->dropped,
+                     "ignored", ignored,
+                     "unknown", unknown,
+                     "errors", errors,
+                     "wanted", events->wanted);
+
+    text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    json_decref(body);
+
+    if (text == NULL) {
+        return NGX_ERROR;
+    }
+
+    answer.data = (u_char *) text;
+    answer.len = ngx_strlen(text);
+    answer.data = ngx_pstrdup(call->request->pool, &answer);
+    free(text);
+
+    if (answer.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    rc = ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK, &answer);
+
+    return rc;
+}
+
+
+static void
+events_told(json_t *object, const char *prefix, const ngx_str_t *name)
+{
+    u_char  key[128];
+
+    (void) ngx_snprintf(key, sizeof(key), "%s%V%Z", prefix, name);
+    key[sizeof(key) - 1] = '\0';
+
+    (void) json_object_set_new(object, (char *) key,
+                  json_integer(1 + json_integer_value(
+                                       json_object_get(object, (char *) key))));
+}

@@ -1,0 +1,241 @@
+
+/*
+ * The pairs whose time is over: read with all that waits or has just ended in
+ * their guilds, decided, and ended in one statement.
+ */
+
+#include "jobs/ngx_guildlog_pairs.h"
+#include "events/ngx_guildlog_event_put.h"
+
+
+#define PAIRS_TURN    250      /* ms */
+#define PAIRS_SOON    10       /* ms, more is due */
+#define PAIRS_RETRY   5000     /* ms, the database refused */
+#define PAIRS_GUILDS  "100"    /* of a turn */
+#define PAIRS_POOL    16384    /* bytes */
+
+
+struct ngx_guildlog_pairs_s {
+    NGX_GUILDLOG_EVENT_IDENT;
+
+    const ngx_guildlog_database_t *database;
+    ngx_guildlog_db_pool_t        *pool;
+    ngx_guildlog_stats_t          *stats;
+    ngx_guildlog_db_query_t       *query;
+    ngx_pool_t                    *turn;     /* NULL: between two turns */
+    ngx_msec_t                     wait;     /* for the next one */
+    ngx_uint_t                     joined;
+    ngx_uint_t                     alone;
+    ngx_event_t                    timer;
+    ngx_log_t                     *log;
+    unsigned                       refused:1;
+};
+
+
+static void pairs_turn(ngx_event_t *ev);
+static void pairs_due(void *data, ngx_guildlog_db_result_t *result);
+static ngx_int_t pairs_decide(ngx_guildlog_pairs_t *pairs,
+    ngx_guildlog_db_result_t *result);
+static void pairs_ended(void *data, ngx_guildlog_db_result_t *result);
+static void pairs_refused(ngx_guildlog_pairs_t *pairs,
+    ngx_guildlog_db_result_t *result);
+static void pairs_next(ngx_guildlog_pairs_t *pairs);
+
+
+ngx_guildlog_pairs_t *
+ngx_guildlog_pairs_create(ngx_cycle_t *cycle,
+    const ngx_guildlog_database_t *database, ngx_guildlog_db_pool_t *pool,
+    ngx_guildlog_stats_t *stats)
+{
+    ngx_guildlog_pairs_t  *pairs;
+
+    pairs = ngx_pcalloc(cycle->pool, sizeof(ngx_guildlog_pairs_t));
+    if (pairs == NULL) {
+        return NULL;
+    }
+
+    pairs->fd = (ngx_socket_t) -1;
+    pairs->database = database;
+    pairs->pool = pool;
+    pairs->stats = stats;
+    pairs->log = cycle->log;
+
+    pairs->timer.handler = pairs_turn;
+    pairs->timer.data = pairs;
+    pairs->timer.log = cycle->log;
+    pairs->timer.cancelable = 1;
+
+    ngx_add_timer(&pairs->timer, ngx_random() % PAIRS_TURN + 1);
+
+    return pairs;
+}
+
+
+void
+ngx_guildlog_pairs_destroy(ngx_guildlog_pairs_t *pairs)
+{
+    ngx_guildlog_event_stop(&pairs->timer);
+
+    if (pairs->query) {
+        ngx_guildlog_db_pool_detach(pairs->query);
+        pairs->query = NULL;
+    }
+
+    if (pairs->turn) {
+        ngx_destroy_pool(pairs->turn);
+        pairs->turn = NULL;
+    }
+}
+
+
+static void
+pairs_turn(ngx_event_t *ev)
+{
+    ngx_guildlog_pairs_t *pairs = ev->data;
+
+    static const ngx_str_t  most = ngx_string(PAIRS_GUILDS);
+
+    if (ngx_exiting) {
+        return;
+    }
+
+    pairs->wait = PAIRS_RETRY;
+
+    pairs->query = ngx_guildlog_db_pool_submit(pairs->pool,
+                           &ngx_guildlog_stmts[ngx_guildlog_stmt_events_due],
+                           &most, pairs_due, pairs);
+
+    if (pairs->query == NULL) {
+        pairs_next(pairs);
+    }
+}
+
+
+static void
+pairs_due(void *data, ngx_guildlog_db_result_t *result)
+{
+    ngx_guildlog_pairs_t *pairs = data;
+
+    int64_t    next;
+    ngx_str_t  rows;
+
+    pairs->query = NULL;
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
+        pairs_refused(pairs, result);
+        pairs_next(pairs);
+        return;
+    }
+
+    pairs->refused = 0;
+
+    /* what a request brings meanwhile waits for longer than a turn */
+
+    next = ngx_guildlog_db_result_number(result, 0, 4);
+    pairs->wait = next == NGX_ERROR ? PAIRS_TURN
+                  : (ngx_msec_t) ngx_min(ngx_max(next, PAIRS_SOON), PAIRS_TURN);
+
+    rows = ngx_guildlog_db_result_value(result, 0, 2);
+
+    if (rows.len == 0 || pairs_decide(pairs, result) != NGX_OK) {
+        pairs_next(pairs);
+    }
+}
+
+
+static ngx_int_t
+pairs_decide(ngx_guildlog_pairs_t *pairs, ngx_guildlog_db_result_t *result)
+{
+    int64_t    now;
+    ngx_str_t  rows, args[NGX_GUILDLOG_EVENT_END_ALL];
+
+    pairs->turn = ngx_create_pool(PAIRS_POOL, pairs->log);
+    if (pairs->turn == NULL) {
+        return NGX_ERROR;
+    }
+
+    args[0] = ngx_guildlog_db_result_value(result, 0, 0);
+    args[1] = ngx_guildlog_db_result_value(result, 0, 1);
+    rows = ngx_guildlog_db_result_value(result, 0, 2);
+    now = ngx_guildlog_db_result_number(result, 0, 3);
+
+    if (ngx_guildlog_event_put_ends(pairs->turn, &rows, now, args,
+                                    &pairs->joined, &pairs->alone)
+        != NGX_OK)
+    {
+        ngx_log_error(NGX_LOG_ERR, pairs->log, 0,
+                      "guildlog database \"%V\": pairs of events cannot be "
+                      "ended", &pairs->database->name);
+        return NGX_ERROR;
+    }
+
+    pairs->query = ngx_guildlog_db_pool_submit(pairs->pool,
+                           &ngx_guildlog_stmts[ngx_guildlog_stmt_events_end],
+                           args, pairs_ended, pairs);
+
+    return pairs->query ? NGX_OK : NGX_ERROR;
+}
+
+
+/* of 409 nothing was done, for somebody else has packets or has ended them */
+
+static void
+pairs_ended(void *data, ngx_guildlog_db_result_t *result)
+{
+    ngx_guildlog_pairs_t *pairs = data;
+
+    ngx_uint_t   i, n[NGX_GUILDLOG_ENTRY_LAST];
+    ngx_str_t    counts;
+
+    pairs->query = NULL;
+
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
+        pairs_refused(pairs, result);
+
+    } else if (ngx_guildlog_db_result_number(result, 0, 0) == 200) {
+        counts = ngx_guildlog_db_result_value(result, 0, 2);
+        ngx_guildlog_entry_counts(&counts, n);
+
+        for (i = 0; i < NGX_GUILDLOG_ENTRY_LAST; i++) {
+            (void) ngx_atomic_fetch_add(&pairs->stats->shared->entries[i],
+                                        n[i]);
+        }
+
+        ngx_guildlog_stats_count(pairs->stats, NGX_GUILDLOG_COUNT_PAIRS_JOINED,
+                                 pairs->joined);
+        ngx_guildlog_stats_count(pairs->stats, NGX_GUILDLOG_COUNT_PAIRS_ALONE,
+                                 pairs->alone);
+    }
+
+    pairs_next(pairs);
+}
+
+
+static void
+pairs_refused(ngx_guildlog_pairs_t *pairs, ngx_guildlog_db_result_t *result)
+{
+    pairs->wait = PAIRS_RETRY;
+
+    if (result->outcome == NGX_GUILDLOG_DB_REFUSED && !pairs->refused) {
+        pairs->refused = 1;
+
+        ngx_log_error(NGX_LOG_ERR, pairs->log, 0,
+                      "guildlog database \"%V\": pairs of events cannot be "
+                      "ended, SQLSTATE %s: %V", &pairs->database->name,
+                      result->sqlstate, &result->message);
+    }
+}
+
+
+static void
+pairs_next(ngx_guildlog_pairs_t *pairs)
+{
+    if (pairs->turn) {
+        ngx_destroy_pool(pairs->turn);
+        pairs->turn = NULL;
+    }
+
+    if (!ngx_exiting) {
+        ngx_add_timer(&pairs->timer, pairs->wait);
+    }
+}
