@@ -7,6 +7,8 @@
 #include "events/ngx_guildlog_row.h"
 
 
+#define ENTRY_LIST      250      /* roles of a person */
+#define ENTRY_DAY       86400000
 #define ENTRY_ROLES     100      /* that came or went */
 #define ENTRY_MESSAGES  100
 #define ENTRY_CHANGES   25
@@ -23,6 +25,7 @@ static void entry_fill(ngx_guildlog_make_t *m,
 static void entry_part(ngx_guildlog_make_t *m, const char *field,
     const char *part, json_t *value);
 static json_t *entry_person(ngx_guildlog_make_t *m, json_t *id);
+static json_t *entry_ids(json_t *list);
 static json_t *entry_place(ngx_guildlog_make_t *m, json_t *id);
 static void entry_role(ngx_guildlog_make_t *m,
     const ngx_guildlog_event_set_t *set, json_t *value);
@@ -402,13 +405,36 @@ entry_person(ngx_guildlog_make_t *m, json_t *id)
             && json_object_set_new(person, "name", entry_text(name, 100)) != 0)
         || (json_is_true(bot) && json_object_set(person, "bot", bot) != 0)
         || (json_array_size(roles)
-            && json_object_set(person, "roles", roles) != 0))
+            && json_object_set_new(person, "roles", entry_ids(roles)) != 0))
     {
         json_decref(person);
         return NULL;
     }
 
     return person;
+}
+
+
+/* those that are ids; NULL: memory */
+
+static json_t *
+entry_ids(json_t *list)
+{
+    size_t   i;
+    json_t  *ids, *id;
+
+    ids = json_array();
+
+    json_array_foreach(list, i, id) {
+        if (ngx_guildlog_event_id(id) && json_array_size(ids) < ENTRY_LIST
+            && json_array_append(ids, id) != 0)
+        {
+            json_decref(ids);
+            return NULL;
+        }
+    }
+
+    return ids;
 }
 
 
@@ -1037,6 +1063,7 @@ entry_moment(ngx_guildlog_make_t *m)
 
     case NGX_GUILDLOG_EVENT_MEMBER_ADD:
         at = ngx_guildlog_event_time(json_object_get(m->event->d, "joined_at"));
+        at = at > m->event->at - ENTRY_DAY ? at : 0;
         break;
 
     case NGX_GUILDLOG_EVENT_MESSAGE_DELETE:

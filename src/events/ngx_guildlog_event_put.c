@@ -10,6 +10,7 @@
 #define PUT_ENTRY    (NGX_GUILDLOG_ENTRY_SIZE_MAX - 1024)   /* bytes */
 #define PUT_ENTRIES  65536     /* bytes, about, at first */
 #define PUT_SIZE     1024
+#define PUT_COUNT    1000000   /* more is as good as this */
 
 
 /* arguments of operator_events() */
@@ -378,7 +379,7 @@ put_pair(ngx_guildlog_event_put_t *put, ngx_guildlog_event_t *event,
     put_id(&w[PUT_PAIR_CHANNELS], pair->channel);
     put_id(&w[PUT_PAIR_TARGETS], pair->target);
     put_id(&w[PUT_PAIR_PERSONS], person);
-    put_id(&w[PUT_PAIR_COUNTS], pair->count);
+    put_id(&w[PUT_PAIR_COUNTS], ngx_min(pair->count, PUT_COUNT));
 
     if (put->npairs++) {
         ngx_guildlog_json_literal(&w[PUT_PAIR_DOCS], "\n", 1);

@@ -7,8 +7,8 @@
 #include "base/ngx_guildlog_utf8.h"
 
 
-#define SEE_THINGS  64      /* bytes of a name of a thing, about */
 #define SEE_TYPE    32767   /* the highest of a channel, a smallint */
+#define SEE_ROLES   250     /* of a member */
 
 
 /* takes an element of an array; NGX_ERROR: memory */
@@ -39,6 +39,8 @@ static ngx_int_t see_member(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, json_t *member);
 static ngx_int_t see_who(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, json_t *member, json_t *user);
+static json_t *see_named(json_t *user);
+static json_t *see_roles(json_t *roles);
 static ngx_int_t see_left(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, json_t *user);
 static ngx_int_t see_people(ngx_guildlog_known_t *known,
@@ -365,20 +367,13 @@ see_one(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
 }
 
 
-/* who has left keeps a name, for entries about them, and no roles */
+/* what the directory calls somebody; NULL: memory */
 
-static ngx_int_t
-see_left(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
+static json_t *
+see_named(json_t *user)
 {
     json_t     *doc;
-    uint64_t    id;
     ngx_int_t   rc;
-
-    id = ngx_guildlog_event_id(json_object_get(user, "id"));
-
-    if (id == 0) {
-        return NGX_OK;
-    }
 
     doc = json_object();
     rc = see_copy(doc, "name", user, "username");
@@ -387,9 +382,59 @@ see_left(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
         rc |= see_copy(doc, "bot", user, "bot");
     }
 
-    if (rc != NGX_OK
-        || json_object_set_new(doc, "roles", json_array()) != 0)
-    {
+    if (rc != NGX_OK) {
+        json_decref(doc);
+        return NULL;
+    }
+
+    return doc;
+}
+
+
+/* those that are ids, as many as a member may have; NULL: memory */
+
+static json_t *
+see_roles(json_t *roles)
+{
+    size_t   i;
+    json_t  *ids, *id;
+
+    ids = json_array();
+
+    json_array_foreach(roles, i, id) {
+        if (ngx_guildlog_event_id(id) == 0
+            || json_array_size(ids) == SEE_ROLES)
+        {
+            continue;
+        }
+
+        if (json_array_append(ids, id) != 0) {
+            json_decref(ids);
+            return NULL;
+        }
+    }
+
+    return ids;
+}
+
+
+/* who has left keeps a name, for entries about them, and no roles */
+
+static ngx_int_t
+see_left(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
+{
+    json_t    *doc;
+    uint64_t   id;
+
+    id = ngx_guildlog_event_id(json_object_get(user, "id"));
+
+    if (id == 0) {
+        return NGX_OK;
+    }
+
+    doc = see_named(user);
+
+    if (doc == NULL || json_object_set_new(doc, "roles", json_array()) != 0) {
         json_decref(doc);
         return NGX_ERROR;
     }
@@ -650,16 +695,13 @@ see_who(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
         return NGX_OK;
     }
 
-    doc = json_object();
+    doc = see_named(user);
 
-    rc = see_copy(doc, "name", user, "username");
-    rc |= see_copy(doc, "roles", member, "roles");
-
-    if (json_is_true(json_object_get(user, "bot"))) {
-        rc |= see_copy(doc, "bot", user, "bot");
-    }
-
-    if (rc != NGX_OK) {
+    if (json_is_array(json_object_get(member, "roles"))
+        && (doc == NULL
+            || json_object_set_new(doc, "roles",
+                   see_roles(json_object_get(member, "roles"))) != 0))
+    {
         json_decref(doc);
         return NGX_ERROR;
     }
@@ -810,7 +852,6 @@ see_user(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
 {
     json_t     *doc, *was, *name;
     uint64_t    id;
-    ngx_int_t   rc;
 
     id = ngx_guildlog_event_id(json_object_get(user, "id"));
     name = json_object_get(user, "username");
@@ -826,14 +867,9 @@ see_user(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
         return NGX_OK;
     }
 
-    doc = was ? json_copy(was) : json_object();
-    rc = see_copy(doc, "name", user, "username");
+    doc = see_named(user);
 
-    if (json_is_true(json_object_get(user, "bot"))) {
-        rc |= see_copy(doc, "bot", user, "bot");
-    }
-
-    if (rc != NGX_OK) {
+    if (doc && was && json_object_update_missing(doc, was) != 0) {
         json_decref(doc);
         return NGX_ERROR;
     }

@@ -47,6 +47,8 @@ static ngx_int_t events_read(ngx_http_guildlog_call_t *call);
 static ngx_int_t events_take(void *data, const ngx_str_t *text);
 static ngx_int_t events_parse(ngx_http_guildlog_events_t *events,
     ngx_guildlog_event_t *event, ngx_pool_t *pool);
+static ngx_int_t events_stays(ngx_http_guildlog_events_t *events,
+    ngx_str_t *text);
 static ngx_int_t events_begin(ngx_http_guildlog_call_t *call);
 static ngx_uint_t events_is_mine(ngx_http_guildlog_events_t *events,
     ngx_guildlog_event_t *event);
@@ -203,7 +205,27 @@ events_parse(ngx_http_guildlog_events_t *events, ngx_guildlog_event_t *event,
 
     event->at = ngx_min(event->at, events->now);
 
-    return rc == NGX_DECLINED ? NGX_OK : rc;
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    /* what the answer tells outlives this try */
+
+    return events_stays(events, &event->name) == NGX_OK
+           && events_stays(events, &event->action) == NGX_OK
+           && events_stays(events, &event->error) == NGX_OK
+           ? NGX_OK : NGX_ERROR;
+}
+
+
+static ngx_int_t
+events_stays(ngx_http_guildlog_events_t *events, ngx_str_t *text)
+{
+    if (text->len) {
+        text->data = ngx_pstrdup(events->packets.pool, text);
+    }
+
+    return text->len && text->data == NULL ? NGX_ERROR : NGX_OK;
 }
 
 

@@ -77,6 +77,22 @@ is post([$behind])->{recorded}, 1, 'a day ago';
 is moment($behind), $behind->{at}, 'was a day ago';
 
 
+# what no column of the database holds: it is left out, and the packet is taken
+
+my $who = id(9001);
+for my $roles (['x'], 'x', [{}], ['9' x 20], [map { id($_) } 1 .. 300]) {
+    $told = post([{ t => 'GUILD_MEMBER_ADD', d => { guild_id => $server,
+        user => { id => $who, username => 'x' }, roles => $roles } }]);
+    is_deeply $told->{errors}, [], 'roles: ' . substr json->encode($roles), 0, 30;
+}
+for my $count ('9223372036854775807', '99999999999', -5, {}) {
+    $told = post([{ t => 'GUILD_AUDIT_LOG_ENTRY_CREATE', d => { guild_id => $server,
+        id => id(int rand 1e9), user_id => $who, target_id => $who, action_type => 72,
+        options => { channel_id => id(5), count => $count } } }]);
+    is_deeply [@$told{qw(errors waiting)}], [[], 1], "a count of $count";
+}
+
+
 # servers
 
 my $unknown = '699999999999999999';
