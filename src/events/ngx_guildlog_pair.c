@@ -274,7 +274,7 @@ pair_choose(const ngx_guildlog_pair_t *audit, ngx_guildlog_pair_t *pairs,
 
         if (pairs[i].kind == NGX_GUILDLOG_PAIR_GAP
             && pairs[i].at >= audit->at - PAIR_OTHER
-            && pairs[i].at <= audit->at + PAIR_OTHER)
+            && pairs[i].at <= audit->at + PAIR_BEHIND)
         {
             return NULL;
         }

@@ -15,8 +15,8 @@
 
 
 #define EVENTS_SLICE   (64 * 1024)  /* bytes of packets to read in a turn */
-#define EVENTS_PLAIN   64           /* packets to make entries of in a turn */
-#define EVENTS_PARTS   128          /* or elements of long arrays */
+#define EVENTS_PLAIN   16           /* packets to be read in a turn */
+#define EVENTS_PARTS   32           /* and to be seen, or elements of arrays */
 #define EVENTS_AGAIN   8            /* somebody else came in between */
 #define EVENTS_WANTED  100          /* people without a name */
 #define EVENTS_POOL    16384
