@@ -9,6 +9,8 @@
 
 
 #define PAIRS_TURN    250      /* ms */
+#define PAIRS_START   5000     /* ms, for what waited before */
+#define PAIRS_IDLE    30000    /* ms, nobody has told that something waits */
 #define PAIRS_SOON    10       /* ms, more is due */
 #define PAIRS_RETRY   5000     /* ms, the database refused */
 #define PAIRS_GUILDS  "100"    /* of a turn */
@@ -26,9 +28,12 @@ struct ngx_guildlog_pairs_s {
     ngx_msec_t                     wait;     /* for the next one */
     ngx_uint_t                     joined;
     ngx_uint_t                     alone;
+    ngx_msec_t                     asked;    /* the database, last */
+    ngx_atomic_uint_t              waiting;  /* what requests had told then */
     ngx_event_t                    timer;
     ngx_log_t                     *log;
     unsigned                       refused:1;
+    unsigned                       due:1;    /* something is, or will be */
 };
 
 
@@ -65,7 +70,10 @@ ngx_guildlog_pairs_create(ngx_cycle_t *cycle,
     pairs->timer.log = cycle->log;
     pairs->timer.cancelable = 1;
 
-    ngx_add_timer(&pairs->timer, ngx_random() % PAIRS_TURN + 1);
+    pairs->asked = ngx_current_msec + PAIRS_START - PAIRS_IDLE;
+    pairs->waiting = stats->shared->events[NGX_GUILDLOG_EVENTS_WAITING];
+
+    ngx_add_timer(&pairs->timer, PAIRS_TURN);
 
     return pairs;
 }
@@ -93,12 +101,26 @@ pairs_turn(ngx_event_t *ev)
 {
     ngx_guildlog_pairs_t *pairs = ev->data;
 
-    static const ngx_str_t  most = ngx_string(PAIRS_GUILDS);
+    ngx_atomic_uint_t        waiting;
+    static const ngx_str_t   most = ngx_string(PAIRS_GUILDS);
 
     if (ngx_exiting) {
         return;
     }
 
+    /* all workers count what waits: while nothing does, nobody is asked */
+
+    waiting = pairs->stats->shared->events[NGX_GUILDLOG_EVENTS_WAITING];
+
+    if (!pairs->due && waiting == pairs->waiting
+        && (ngx_msec_int_t) (ngx_current_msec - pairs->asked) < PAIRS_IDLE)
+    {
+        ngx_add_timer(&pairs->timer, PAIRS_TURN);
+        return;
+    }
+
+    pairs->waiting = waiting;
+    pairs->asked = ngx_current_msec;
     pairs->wait = PAIRS_RETRY;
 
     pairs->query = ngx_guildlog_db_pool_submit(pairs->pool,
@@ -122,6 +144,7 @@ pairs_due(void *data, ngx_guildlog_db_result_t *result)
     pairs->query = NULL;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1) {
+        pairs->due = 1;
         pairs_refused(pairs, result);
         pairs_next(pairs);
         return;
@@ -136,6 +159,7 @@ pairs_due(void *data, ngx_guildlog_db_result_t *result)
                   : (ngx_msec_t) ngx_min(ngx_max(next, PAIRS_SOON), PAIRS_TURN);
 
     rows = ngx_guildlog_db_result_value(result, 0, 2);
+    pairs->due = rows.len || next != NGX_ERROR;
 
     if (rows.len == 0 || pairs_decide(pairs, result) != NGX_OK) {
         pairs_next(pairs);
