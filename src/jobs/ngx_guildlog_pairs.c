@@ -9,7 +9,6 @@
 
 
 #define PAIRS_TURN    250      /* ms */
-#define PAIRS_START   5000     /* ms, for what waited before */
 #define PAIRS_IDLE    30000    /* ms, nobody has told that something waits */
 #define PAIRS_SOON    10       /* ms, more is due */
 #define PAIRS_RETRY   5000     /* ms, the database refused */
@@ -70,8 +69,11 @@ ngx_guildlog_pairs_create(ngx_cycle_t *cycle,
     pairs->timer.log = cycle->log;
     pairs->timer.cancelable = 1;
 
-    pairs->asked = ngx_current_msec + PAIRS_START - PAIRS_IDLE;
+    /* another worker may have left what waited before this one */
+
+    pairs->asked = ngx_current_msec;
     pairs->waiting = stats->shared->events[NGX_GUILDLOG_EVENTS_WAITING];
+    pairs->due = pairs->waiting != 0;
 
     ngx_add_timer(&pairs->timer, PAIRS_TURN);
 

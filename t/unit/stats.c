@@ -167,7 +167,7 @@ test_tasks(void)
     }
 
     next = &stats.shared->tasks[1];
-    next->state = pid;
+    next->name.state = pid;
     tap_ok(ngx_guildlog_stats_task(&stats, &counts) == NULL,
            "what another worker makes is not there yet");
 
