@@ -337,8 +337,12 @@ ngx_guildlog_row_is_old(ngx_guildlog_make_t *m)
         break;
 
     case NGX_GUILDLOG_EVENT_MEMBER:
-        return m->event->at < json_integer_value(json_object_get(m->was,
-                                                                 "at"));
+        if (m->event->at < json_integer_value(json_object_get(m->was, "at"))) {
+            return 1;
+        }
+
+        ngx_str_set(&who, "user.id");
+        break;
 
     case NGX_GUILDLOG_EVENT_MEMBER_REMOVE:
         ngx_str_set(&who, "user.id");
@@ -363,6 +367,11 @@ ngx_guildlog_row_is_old(ngx_guildlog_make_t *m)
 
     if (m->event->what == NGX_GUILDLOG_EVENT_VOICE) {
         return m->event->at < at;
+    }
+
+    if (m->event->what == NGX_GUILDLOG_EVENT_MEMBER) {
+        return json_integer_value(json_object_get(waits, "kind")) == 5
+               && m->event->at <= at;
     }
 
     /* one who came back meanwhile is a follower */
