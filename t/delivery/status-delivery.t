@@ -175,7 +175,10 @@ subtest 'messages in doubt' => sub {
 subtest 'the backlog' => sub {
     becomes('delivery_backlog', 0, 'nothing waits');
     is samples()->{delivery_oldest_seconds} + 0, 0, 'the oldest age is 0';
-    my $active = samples()->{'delivery_lanes{state="active"}'};
+
+    # the figures may be those of a while ago
+
+    my $active = $g->sql("select count(*) from lane where state = 'active'");
 
     my $to = server();
     settle();
