@@ -21,14 +21,9 @@
 typedef struct {
     const char                    *name;
     ngx_guildlog_event_what_e      what;
+    const char                    *ids[4];   /* paths of those that it has to
+                                                have, of a guild */
 } event_what_t;
-
-
-/* ids that a packet of that name has to have */
-typedef struct {
-    const char                    *name;
-    const char                    *paths[4];
-} event_ids_t;
 
 
 typedef struct {
@@ -42,14 +37,14 @@ typedef struct {
 
 
 static ngx_int_t event_check_ids(ngx_guildlog_event_t *event, ngx_pool_t *pool,
-    ngx_str_t *error);
+    const event_what_t *what, ngx_str_t *error);
 static ngx_int_t event_parse(ngx_guildlog_event_t *event, ngx_pool_t *pool,
     json_t **packet, ngx_str_t *error);
 static ngx_int_t event_shorten(ngx_guildlog_event_t *event, ngx_pool_t *pool,
     ngx_str_t *text);
 static void event_copy(ngx_guildlog_event_t *event, event_copy_t *c);
 static const u_char *event_skip(const u_char *p, const u_char *last);
-static void event_kind(ngx_guildlog_event_t *event);
+static const event_what_t *event_kind(ngx_guildlog_event_t *event);
 static int ngx_libc_cdecl event_cmp_kind(const void *key, const void *kind);
 static int ngx_libc_cdecl event_cmp_what(const void *key, const void *what);
 static json_t *event_element(u_char *p, size_t len);
@@ -59,72 +54,59 @@ static int64_t event_days(ngx_int_t year, ngx_int_t month, ngx_int_t day);
 /* by name */
 
 static const event_what_t  event_whats[] = {
-    { "AUTO_MODERATION_RULE_CREATE", NGX_GUILDLOG_EVENT_THING },
-    { "AUTO_MODERATION_RULE_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE },
-    { "AUTO_MODERATION_RULE_UPDATE", NGX_GUILDLOG_EVENT_THING },
-    { "CHANNEL_CREATE", NGX_GUILDLOG_EVENT_CHANNEL },
-    { "CHANNEL_DELETE", NGX_GUILDLOG_EVENT_CHANNEL_DELETE },
-    { "CHANNEL_UPDATE", NGX_GUILDLOG_EVENT_CHANNEL },
-    { "GUILD_AUDIT_LOG_ENTRY_CREATE", NGX_GUILDLOG_EVENT_AUDIT },
-    { "GUILD_BAN_ADD", NGX_GUILDLOG_EVENT_BAN },
-    { "GUILD_CREATE", NGX_GUILDLOG_EVENT_GUILD },
-    { "GUILD_DELETE", NGX_GUILDLOG_EVENT_GUILD_DELETE },
-    { "GUILD_EMOJIS_UPDATE", NGX_GUILDLOG_EVENT_THINGS },
-    { "GUILD_MEMBERS_CHUNK", NGX_GUILDLOG_EVENT_MEMBERS },
-    { "GUILD_MEMBER_ADD", NGX_GUILDLOG_EVENT_MEMBER_ADD },
-    { "GUILD_MEMBER_REMOVE", NGX_GUILDLOG_EVENT_MEMBER_REMOVE },
-    { "GUILD_MEMBER_UPDATE", NGX_GUILDLOG_EVENT_MEMBER },
-    { "GUILD_ROLE_CREATE", NGX_GUILDLOG_EVENT_ROLE },
-    { "GUILD_ROLE_DELETE", NGX_GUILDLOG_EVENT_ROLE_DELETE },
-    { "GUILD_ROLE_UPDATE", NGX_GUILDLOG_EVENT_ROLE },
-    { "GUILD_SCHEDULED_EVENT_CREATE", NGX_GUILDLOG_EVENT_THING },
-    { "GUILD_SCHEDULED_EVENT_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE },
-    { "GUILD_SCHEDULED_EVENT_UPDATE", NGX_GUILDLOG_EVENT_THING },
-    { "GUILD_SOUNDBOARD_SOUNDS_UPDATE", NGX_GUILDLOG_EVENT_THINGS },
-    { "GUILD_SOUNDBOARD_SOUND_CREATE", NGX_GUILDLOG_EVENT_THING },
-    { "GUILD_SOUNDBOARD_SOUND_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE },
-    { "GUILD_SOUNDBOARD_SOUND_UPDATE", NGX_GUILDLOG_EVENT_THING },
-    { "GUILD_STICKERS_UPDATE", NGX_GUILDLOG_EVENT_THINGS },
-    { "GUILD_UPDATE", NGX_GUILDLOG_EVENT_GUILD_UPDATE },
-    { "INTEGRATION_CREATE", NGX_GUILDLOG_EVENT_THING },
-    { "INTEGRATION_UPDATE", NGX_GUILDLOG_EVENT_THING },
-    { "MESSAGE_CREATE", NGX_GUILDLOG_EVENT_MESSAGE },
-    { "MESSAGE_DELETE", NGX_GUILDLOG_EVENT_MESSAGE_DELETE },
-    { "MESSAGE_DELETE_BULK", NGX_GUILDLOG_EVENT_MESSAGES_DELETE },
-    { "MESSAGE_UPDATE", NGX_GUILDLOG_EVENT_MESSAGE_UPDATE },
-    { "STAGE_INSTANCE_CREATE", NGX_GUILDLOG_EVENT_THING },
-    { "STAGE_INSTANCE_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE },
-    { "STAGE_INSTANCE_UPDATE", NGX_GUILDLOG_EVENT_THING },
-    { "THREAD_CREATE", NGX_GUILDLOG_EVENT_CHANNEL },
-    { "THREAD_DELETE", NGX_GUILDLOG_EVENT_CHANNEL_DELETE },
-    { "THREAD_LIST_SYNC", NGX_GUILDLOG_EVENT_THREADS },
-    { "THREAD_UPDATE", NGX_GUILDLOG_EVENT_CHANNEL },
-    { "VOICE_STATE_UPDATE", NGX_GUILDLOG_EVENT_VOICE }
-};
-
-
-static const event_ids_t  event_ids[] = {
-    { "CHANNEL_CREATE", { "id" } },
-    { "CHANNEL_DELETE", { "id" } },
-    { "CHANNEL_UPDATE", { "id" } },
-    { "GUILD_BAN_ADD", { "user.id" } },
-    { "GUILD_MEMBER_ADD", { "user.id" } },
-    { "GUILD_MEMBER_REMOVE", { "user.id" } },
-    { "GUILD_MEMBER_UPDATE", { "user.id" } },
-    { "GUILD_ROLE_CREATE", { "role.id" } },
-    { "GUILD_ROLE_DELETE", { "role_id" } },
-    { "GUILD_ROLE_UPDATE", { "role.id" } },
-    { "MESSAGE_CREATE", { "id", "channel_id" } },
-    { "MESSAGE_DELETE", { "id", "channel_id" } },
-    { "MESSAGE_DELETE_BULK", { "channel_id" } },
-    { "MESSAGE_REACTION_REMOVE", { "user_id", "channel_id", "message_id" } },
-    { "MESSAGE_REACTION_REMOVE_ALL", { "channel_id", "message_id" } },
-    { "MESSAGE_REACTION_REMOVE_EMOJI", { "channel_id", "message_id" } },
-    { "MESSAGE_UPDATE", { "id", "channel_id" } },
-    { "THREAD_CREATE", { "id" } },
-    { "THREAD_DELETE", { "id" } },
-    { "THREAD_UPDATE", { "id" } },
-    { "VOICE_STATE_UPDATE", { "user_id" } }
+    { "AUTO_MODERATION_RULE_CREATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
+    { "AUTO_MODERATION_RULE_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE,
+      { NULL } },
+    { "AUTO_MODERATION_RULE_UPDATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
+    { "CHANNEL_CREATE", NGX_GUILDLOG_EVENT_CHANNEL, { "id" } },
+    { "CHANNEL_DELETE", NGX_GUILDLOG_EVENT_CHANNEL_DELETE, { "id" } },
+    { "CHANNEL_UPDATE", NGX_GUILDLOG_EVENT_CHANNEL, { "id" } },
+    { "GUILD_AUDIT_LOG_ENTRY_CREATE", NGX_GUILDLOG_EVENT_AUDIT, { NULL } },
+    { "GUILD_BAN_ADD", NGX_GUILDLOG_EVENT_BAN, { "user.id" } },
+    { "GUILD_CREATE", NGX_GUILDLOG_EVENT_GUILD, { NULL } },
+    { "GUILD_DELETE", NGX_GUILDLOG_EVENT_GUILD_DELETE, { NULL } },
+    { "GUILD_EMOJIS_UPDATE", NGX_GUILDLOG_EVENT_THINGS, { NULL } },
+    { "GUILD_MEMBERS_CHUNK", NGX_GUILDLOG_EVENT_MEMBERS, { NULL } },
+    { "GUILD_MEMBER_ADD", NGX_GUILDLOG_EVENT_MEMBER_ADD, { "user.id" } },
+    { "GUILD_MEMBER_REMOVE", NGX_GUILDLOG_EVENT_MEMBER_REMOVE, { "user.id" } },
+    { "GUILD_MEMBER_UPDATE", NGX_GUILDLOG_EVENT_MEMBER, { "user.id" } },
+    { "GUILD_ROLE_CREATE", NGX_GUILDLOG_EVENT_ROLE, { "role.id" } },
+    { "GUILD_ROLE_DELETE", NGX_GUILDLOG_EVENT_ROLE_DELETE, { "role_id" } },
+    { "GUILD_ROLE_UPDATE", NGX_GUILDLOG_EVENT_ROLE, { "role.id" } },
+    { "GUILD_SCHEDULED_EVENT_CREATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
+    { "GUILD_SCHEDULED_EVENT_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE,
+      { NULL } },
+    { "GUILD_SCHEDULED_EVENT_UPDATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
+    { "GUILD_SOUNDBOARD_SOUNDS_UPDATE", NGX_GUILDLOG_EVENT_THINGS, { NULL } },
+    { "GUILD_SOUNDBOARD_SOUND_CREATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
+    { "GUILD_SOUNDBOARD_SOUND_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE,
+      { NULL } },
+    { "GUILD_SOUNDBOARD_SOUND_UPDATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
+    { "GUILD_STICKERS_UPDATE", NGX_GUILDLOG_EVENT_THINGS, { NULL } },
+    { "GUILD_UPDATE", NGX_GUILDLOG_EVENT_GUILD_UPDATE, { NULL } },
+    { "INTEGRATION_CREATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
+    { "INTEGRATION_UPDATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
+    { "MESSAGE_CREATE", NGX_GUILDLOG_EVENT_MESSAGE, { "id", "channel_id" } },
+    { "MESSAGE_DELETE", NGX_GUILDLOG_EVENT_MESSAGE_DELETE,
+      { "id", "channel_id" } },
+    { "MESSAGE_DELETE_BULK", NGX_GUILDLOG_EVENT_MESSAGES_DELETE,
+      { "channel_id" } },
+    { "MESSAGE_REACTION_REMOVE", NGX_GUILDLOG_EVENT_OTHER,
+      { "user_id", "channel_id", "message_id" } },
+    { "MESSAGE_REACTION_REMOVE_ALL", NGX_GUILDLOG_EVENT_OTHER,
+      { "channel_id", "message_id" } },
+    { "MESSAGE_REACTION_REMOVE_EMOJI", NGX_GUILDLOG_EVENT_OTHER,
+      { "channel_id", "message_id" } },
+    { "MESSAGE_UPDATE", NGX_GUILDLOG_EVENT_MESSAGE_UPDATE,
+      { "id", "channel_id" } },
+    { "STAGE_INSTANCE_CREATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
+    { "STAGE_INSTANCE_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE, { NULL } },
+    { "STAGE_INSTANCE_UPDATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
+    { "THREAD_CREATE", NGX_GUILDLOG_EVENT_CHANNEL, { "id" } },
+    { "THREAD_DELETE", NGX_GUILDLOG_EVENT_CHANNEL_DELETE, { "id" } },
+    { "THREAD_LIST_SYNC", NGX_GUILDLOG_EVENT_THREADS, { NULL } },
+    { "THREAD_UPDATE", NGX_GUILDLOG_EVENT_CHANNEL, { "id" } },
+    { "VOICE_STATE_UPDATE", NGX_GUILDLOG_EVENT_VOICE, { "user_id" } }
 };
 
 
@@ -132,8 +114,9 @@ ngx_int_t
 ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
     int64_t ahead, ngx_str_t *error)
 {
-    json_t     *packet, *value;
-    ngx_int_t   rc;
+    json_t              *packet, *value;
+    ngx_int_t            rc;
+    const event_what_t  *what;
 
     rc = event_parse(event, pool, &packet, error);
 
@@ -177,7 +160,7 @@ ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
         return NGX_DECLINED;
     }
 
-    event_kind(event);
+    what = event_kind(event);
 
     event->d = json_object_get(packet, "d");
 
@@ -223,8 +206,8 @@ ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
         }
     }
 
-    if (event->guild) {
-        rc = event_check_ids(event, pool, error);
+    if (event->guild && what) {
+        rc = event_check_ids(event, pool, what, error);
 
         if (rc != NGX_OK) {
             return rc;
@@ -259,38 +242,25 @@ ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
 
 static ngx_int_t
 event_check_ids(ngx_guildlog_event_t *event, ngx_pool_t *pool,
-    ngx_str_t *error)
+    const event_what_t *what, ngx_str_t *error)
 {
-    ngx_uint_t          i;
     const char *const  *path;
 
-    for (i = 0; i < sizeof(event_ids) / sizeof(event_ids[0]); i++) {
+    for (path = what->ids; *path; path++) {
 
-        if (ngx_strlen(event_ids[i].name) != event->name.len
-            || ngx_strncmp(event_ids[i].name, event->name.data,
-                           event->name.len) != 0)
-        {
+        if (ngx_guildlog_event_id(ngx_guildlog_event_reach(event->d, *path))) {
             continue;
         }
 
-        for (path = event_ids[i].paths; *path; path++) {
-
-            if (ngx_guildlog_event_id(ngx_guildlog_event_reach(event->d,
-                                                               *path)))
-            {
-                continue;
-            }
-
-            error->data = ngx_pnalloc(pool, 64);
-            if (error->data == NULL) {
-                return NGX_ERROR;
-            }
-
-            error->len = ngx_snprintf(error->data, 64, "d.%s: must be an ID",
-                                      *path)
-                         - error->data;
-            return NGX_DECLINED;
+        error->data = ngx_pnalloc(pool, 64);
+        if (error->data == NULL) {
+            return NGX_ERROR;
         }
+
+        error->len = ngx_snprintf(error->data, 64, "d.%s: must be an ID",
+                                  *path)
+                     - error->data;
+        return NGX_DECLINED;
     }
 
     return NGX_OK;
@@ -480,10 +450,12 @@ event_skip(const u_char *p, const u_char *last)
 }
 
 
-static void
+/* its line of those above; NULL: none */
+
+static const event_what_t *
 event_kind(ngx_guildlog_event_t *event)
 {
-    event_what_t  *what;
+    const event_what_t  *what;
 
     event->kind = bsearch(&event->name, ngx_guildlog_event_gateway,
                           ngx_guildlog_event_gateway_n,
@@ -495,6 +467,8 @@ event_kind(ngx_guildlog_event_t *event)
 
     event->what = what ? what->what : NGX_GUILDLOG_EVENT_OTHER;
     event->audit = event->what == NGX_GUILDLOG_EVENT_AUDIT;
+
+    return what;
 }
 
 
@@ -606,6 +580,27 @@ ngx_guildlog_event_id(const json_t *json)
     }
 
     return id;
+}
+
+
+json_t *
+ngx_guildlog_event_ids(json_t *list, size_t most)
+{
+    size_t   i;
+    json_t  *ids, *id;
+
+    ids = json_array();
+
+    json_array_foreach(list, i, id) {
+        if (ngx_guildlog_event_id(id) && json_array_size(ids) < most
+            && json_array_append(ids, id) != 0)
+        {
+            json_decref(ids);
+            return NULL;
+        }
+    }
+
+    return ids;
 }
 
 

@@ -52,6 +52,7 @@ typedef enum {
 
 
 #define NGX_GUILDLOG_EVENT_LONGS  12
+#define NGX_GUILDLOG_EVENT_ROLES  250    /* of a member */
 
 /* a long array of it, which is read an element at a time */
 
@@ -109,6 +110,9 @@ ngx_int_t ngx_guildlog_event_next_of(ngx_guildlog_event_t *event,
 
 /* an id as the platform writes it; 0: it is none */
 uint64_t ngx_guildlog_event_id(const json_t *json);
+
+/* those of a list that are ids, so many at most; NULL: memory */
+json_t *ngx_guildlog_event_ids(json_t *list, size_t most);
 
 /* the time that is in an id, ms */
 int64_t ngx_guildlog_event_id_ms(uint64_t id);

@@ -7,7 +7,6 @@
 #include "events/ngx_guildlog_row.h"
 
 
-#define ENTRY_LIST      250      /* roles of a person */
 #define ENTRY_DAY       86400000
 #define ENTRY_ROLES     100      /* that came or went */
 #define ENTRY_MESSAGES  100
@@ -25,7 +24,6 @@ static void entry_fill(ngx_guildlog_make_t *m,
 static void entry_part(ngx_guildlog_make_t *m, const char *field,
     const char *part, json_t *value);
 static json_t *entry_person(ngx_guildlog_make_t *m, json_t *id);
-static json_t *entry_ids(json_t *list);
 static json_t *entry_place(ngx_guildlog_make_t *m, json_t *id);
 static void entry_role(ngx_guildlog_make_t *m,
     const ngx_guildlog_event_set_t *set, json_t *value);
@@ -77,7 +75,7 @@ ngx_guildlog_event_entries(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, ngx_guildlog_event_entry_pt put, void *data,
     ngx_guildlog_event_fate_e *fate)
 {
-    ngx_uint_t    i, j;
+    ngx_uint_t           i, j;
     ngx_guildlog_make_t  m;
 
     ngx_memzero(&m, sizeof(m));
@@ -85,7 +83,7 @@ ngx_guildlog_event_entries(ngx_guildlog_known_t *known,
     m.known = known;
     m.event = event;
 
-    ngx_guildlog_row_kind(event, &m.kind);
+    m.kind = ngx_guildlog_row_kind(event);
 
     if (m.kind == NULL) {
         *fate = event->what == NGX_GUILDLOG_EVENT_NONE
@@ -405,7 +403,9 @@ entry_person(ngx_guildlog_make_t *m, json_t *id)
             && json_object_set_new(person, "name", entry_text(name, 100)) != 0)
         || (json_is_true(bot) && json_object_set(person, "bot", bot) != 0)
         || (json_array_size(roles)
-            && json_object_set_new(person, "roles", entry_ids(roles)) != 0))
+            && json_object_set_new(person, "roles",
+                   ngx_guildlog_event_ids(roles, NGX_GUILDLOG_EVENT_ROLES))
+               != 0))
     {
         json_decref(person);
         return NULL;
@@ -415,36 +415,12 @@ entry_person(ngx_guildlog_make_t *m, json_t *id)
 }
 
 
-/* those that are ids; NULL: memory */
-
-static json_t *
-entry_ids(json_t *list)
-{
-    size_t   i;
-    json_t  *ids, *id;
-
-    ids = json_array();
-
-    json_array_foreach(list, i, id) {
-        if (ngx_guildlog_event_id(id) && json_array_size(ids) < ENTRY_LIST
-            && json_array_append(ids, id) != 0)
-        {
-            json_decref(ids);
-            return NULL;
-        }
-    }
-
-    return ids;
-}
-
-
 /* with what it is in: a thread is in a channel, a channel in a category */
 
 static json_t *
 entry_place(ngx_guildlog_make_t *m, json_t *id)
 {
     json_t      *place, *known, *parent, *category, *name, *above;
-    json_int_t   type;
 
     known = ngx_guildlog_known_get(m->known, m->event->guild,
                                    NGX_GUILDLOG_KNOWN_CHANNEL,
@@ -453,9 +429,8 @@ entry_place(ngx_guildlog_make_t *m, json_t *id)
     parent = json_object_get(known, "parent");
     category = json_object_get(known, "category");
     name = json_object_get(known, "name");
-    type = json_integer_value(json_object_get(known, "type"));
 
-    if (type >= 10 && type <= 12) {
+    if (ngx_guildlog_known_is_thread(known)) {
         above = ngx_guildlog_known_get(m->known, m->event->guild,
                                        NGX_GUILDLOG_KNOWN_CHANNEL,
                                        ngx_guildlog_event_id(parent));

@@ -64,7 +64,7 @@ static ngx_int_t put_pair(ngx_guildlog_event_put_t *put,
     uint64_t person);
 static ngx_int_t put_waits(ngx_guildlog_event_put_t *put,
     ngx_guildlog_event_t *event, const ngx_guildlog_pair_t *pair,
-    uint64_t person, json_t *entry);
+    uint64_t person);
 static ngx_int_t put_back(ngx_guildlog_event_put_t *put,
     ngx_guildlog_event_t *event, const ngx_guildlog_pair_t *pair,
     uint64_t person);
@@ -177,7 +177,8 @@ ngx_guildlog_event_put_entry(void *data, ngx_guildlog_event_t *event,
 
         if (pair.due) {
             pair.kind = NGX_GUILDLOG_PAIR_FOLLOWER;
-            rc = put_waits(put, event, &pair, person, entry);
+            pair.entry = entry;
+            rc = put_waits(put, event, &pair, person);
             json_decref(entry);
             return rc;
         }
@@ -195,7 +196,8 @@ ngx_guildlog_event_put_entry(void *data, ngx_guildlog_event_t *event,
     if (wait) {
         pair.due = ngx_max(put->now, event->at) + wait;
         pair.due = ngx_max(pair.due, put_due(put, event, person));
-        rc = put_waits(put, event, &pair, person, entry);
+        pair.entry = entry;
+        rc = put_waits(put, event, &pair, person);
         json_decref(entry);
         return rc;
     }
@@ -318,42 +320,31 @@ put_back(ngx_guildlog_event_put_t *put, ngx_guildlog_event_t *event,
     it.due = put->now;
     it.ended = 1;
 
-    if (put_pair(put, event, &it, person) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    return ngx_guildlog_known_put(put->known, event->guild,
-                                  NGX_GUILDLOG_KNOWN_WAITS, person,
-                                  json_pack("{si sI sI si sb}", "kind", 0,
-                                            "at", (json_int_t) it.at,
-                                            "due", (json_int_t) it.due,
-                                            "state", 1, "audit", 0));
+    return put_waits(put, event, &it, person);
 }
 
 
 static ngx_int_t
 put_waits(ngx_guildlog_event_put_t *put, ngx_guildlog_event_t *event,
-    const ngx_guildlog_pair_t *pair, uint64_t person, json_t *entry)
+    const ngx_guildlog_pair_t *pair, uint64_t person)
 {
-    json_t               *waits;
-    ngx_guildlog_pair_t   it;
+    json_t  *waits;
 
-    it = *pair;
-    it.entry = entry;
-
-    if (put_pair(put, event, &it, person) != NGX_OK) {
+    if (put_pair(put, event, pair, person) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    put->waiting++;
+    put->waiting += !pair->ended;
 
     if (person == 0) {
         return NGX_OK;
     }
 
-    waits = json_pack("{si sI sI si sb}", "kind", (int) it.kind,
-                      "at", (json_int_t) it.at, "due", (json_int_t) it.due,
-                      "state", 0, "audit", (int) it.audit);
+    waits = json_pack("{si sI sI si sb}", "kind", (int) pair->kind,
+                      "at", (json_int_t) pair->at,
+                      "due", (json_int_t) pair->due,
+                      "state", (int) pair->ended,
+                      "audit", (int) pair->audit);
 
     return ngx_guildlog_known_put(put->known, event->guild,
                                   NGX_GUILDLOG_KNOWN_WAITS, person, waits);
@@ -467,8 +458,6 @@ ngx_guildlog_event_put_packet(ngx_guildlog_event_put_t *put,
     ngx_guildlog_json_key(w, "plan");
     ngx_guildlog_json_string(w, &put->plan);
     ngx_guildlog_json_end(w);
-
-    put->nservers++;
 
     return NGX_OK;
 }

@@ -35,7 +35,6 @@ typedef struct {
     ngx_uint_t                     waiting;  /* pairs with an entry */
     ngx_uint_t                     nkeep;
     ngx_uint_t                     npairs;
-    ngx_uint_t                     nservers;
 } ngx_guildlog_event_put_t;
 
 

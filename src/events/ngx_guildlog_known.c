@@ -222,6 +222,17 @@ ngx_guildlog_known_also(ngx_guildlog_known_t *known, uint64_t guild,
 
 
 ngx_uint_t
+ngx_guildlog_known_is_thread(json_t *channel)
+{
+    json_int_t  type;
+
+    type = json_integer_value(json_object_get(channel, "type"));
+
+    return type >= 10 && type <= 12;
+}
+
+
+ngx_uint_t
 ngx_guildlog_known_is_gone(ngx_guildlog_known_t *known, uint64_t guild,
     uint64_t id)
 {

@@ -72,6 +72,9 @@ ngx_int_t ngx_guildlog_known_load(ngx_guildlog_known_t *known,
 json_t *ngx_guildlog_known_get(ngx_guildlog_known_t *known, uint64_t guild,
     ngx_guildlog_known_kind_e kind, uint64_t id);
 
+/* of a channel's document */
+ngx_uint_t ngx_guildlog_known_is_thread(json_t *channel);
+
 /* has the message been deleted? */
 ngx_uint_t ngx_guildlog_known_is_gone(ngx_guildlog_known_t *known,
     uint64_t guild, uint64_t id);

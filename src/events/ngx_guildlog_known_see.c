@@ -4,11 +4,9 @@
  */
 
 #include "events/ngx_guildlog_known.h"
-#include "base/ngx_guildlog_utf8.h"
 
 
-#define SEE_TYPE    32767   /* the highest of a channel, a smallint */
-#define SEE_ROLES   250     /* of a member */
+#define SEE_TYPE  32767     /* the highest of a channel, a smallint */
 
 
 /* takes an element of an array; NGX_ERROR: memory */
@@ -40,7 +38,6 @@ static ngx_int_t see_member(ngx_guildlog_known_t *known,
 static ngx_int_t see_who(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, json_t *member, json_t *user);
 static json_t *see_named(json_t *user);
-static json_t *see_roles(json_t *roles);
 static ngx_int_t see_left(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, json_t *user);
 static ngx_int_t see_people(ngx_guildlog_known_t *known,
@@ -53,6 +50,9 @@ static ngx_int_t see_message(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event);
 static ngx_int_t see_copy(json_t *to, const char *name, json_t *from,
     const char *key);
+static ngx_int_t see_put(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind, uint64_t id,
+    json_t *doc, ngx_int_t rc);
 
 
 /* roles before members, channels before the threads in them */
@@ -391,40 +391,14 @@ see_named(json_t *user)
 }
 
 
-/* those that are ids, as many as a member may have; NULL: memory */
-
-static json_t *
-see_roles(json_t *roles)
-{
-    size_t   i;
-    json_t  *ids, *id;
-
-    ids = json_array();
-
-    json_array_foreach(roles, i, id) {
-        if (ngx_guildlog_event_id(id) == 0
-            || json_array_size(ids) == SEE_ROLES)
-        {
-            continue;
-        }
-
-        if (json_array_append(ids, id) != 0) {
-            json_decref(ids);
-            return NULL;
-        }
-    }
-
-    return ids;
-}
-
-
 /* who has left keeps a name, for entries about them, and no roles */
 
 static ngx_int_t
 see_left(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
 {
-    json_t    *doc;
-    uint64_t   id;
+    json_t     *doc;
+    uint64_t    id;
+    ngx_int_t   rc;
 
     id = ngx_guildlog_event_id(json_object_get(user, "id"));
 
@@ -433,14 +407,9 @@ see_left(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
     }
 
     doc = see_named(user);
+    rc = json_object_set_new(doc, "roles", json_array());
 
-    if (doc == NULL || json_object_set_new(doc, "roles", json_array()) != 0) {
-        json_decref(doc);
-        return NGX_ERROR;
-    }
-
-    return ngx_guildlog_known_put(known, event->guild,
-                                  NGX_GUILDLOG_KNOWN_MEMBER, id, doc);
+    return see_put(known, event, NGX_GUILDLOG_KNOWN_MEMBER, id, doc, rc);
 }
 
 
@@ -548,6 +517,7 @@ static ngx_int_t
 see_guild(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
 {
     json_t      *doc, *was;
+    ngx_int_t    rc;
     ngx_uint_t   i;
 
     if (json_is_true(json_object_get(event->d, "unavailable"))) {
@@ -558,29 +528,21 @@ see_guild(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
                                  event->guild);
     doc = was ? json_copy(was) : json_object();
 
+    rc = NGX_OK;
+
     for (i = 0; see_guild_fields[i]; i++) {
-        if (see_copy(doc, see_guild_fields[i], event->d, see_guild_fields[i])
-            != NGX_OK)
-        {
-            json_decref(doc);
-            return NGX_ERROR;
-        }
+        rc |= see_copy(doc, see_guild_fields[i], event->d,
+                       see_guild_fields[i]);
     }
 
-    if (see_copy(doc, "incidents", event->d, "incidents_data") != NGX_OK) {
-        json_decref(doc);
-        return NGX_ERROR;
+    rc |= see_copy(doc, "incidents", event->d, "incidents_data");
+
+    if (event->what == NGX_GUILDLOG_EVENT_GUILD) {
+        rc |= ngx_guildlog_known_clear(known, event->guild);
     }
 
-    if (event->what == NGX_GUILDLOG_EVENT_GUILD
-        && ngx_guildlog_known_clear(known, event->guild) != NGX_OK)
-    {
-        json_decref(doc);
-        return NGX_ERROR;
-    }
-
-    return ngx_guildlog_known_put(known, event->guild, NGX_GUILDLOG_KNOWN_GUILD,
-                                  event->guild, doc);
+    return see_put(known, event, NGX_GUILDLOG_KNOWN_GUILD, event->guild, doc,
+                   rc);
 }
 
 
@@ -607,33 +569,24 @@ see_channel(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
         rc |= see_copy(doc, "parent", channel, "parent_id");
     }
 
-    if (rc != NGX_OK) {
-        json_decref(doc);
-        return NGX_ERROR;
-    }
-
-    return ngx_guildlog_known_put(known, event->guild,
-                        NGX_GUILDLOG_KNOWN_CHANNEL,
-                        ngx_guildlog_event_id(json_object_get(channel, "id")),
-                        doc);
+    return see_put(known, event, NGX_GUILDLOG_KNOWN_CHANNEL,
+                   ngx_guildlog_event_id(json_object_get(channel, "id")), doc,
+                   rc);
 }
 
 
 static ngx_int_t
 see_role(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *role)
 {
-    json_t  *doc;
+    json_t     *doc;
+    ngx_int_t   rc;
 
     doc = json_object();
+    rc = see_copy(doc, "name", role, "name");
 
-    if (see_copy(doc, "name", role, "name") != NGX_OK) {
-        json_decref(doc);
-        return NGX_ERROR;
-    }
-
-    return ngx_guildlog_known_put(known, event->guild, NGX_GUILDLOG_KNOWN_ROLE,
-                           ngx_guildlog_event_id(json_object_get(role, "id")),
-                           doc);
+    return see_put(known, event, NGX_GUILDLOG_KNOWN_ROLE,
+                   ngx_guildlog_event_id(json_object_get(role, "id")), doc,
+                   rc);
 }
 
 
@@ -658,13 +611,8 @@ see_thing(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
     rc |= see_copy(doc, "bot",
                    ngx_guildlog_event_reach(thing, "application.bot"), "id");
 
-    if (rc != NGX_OK) {
-        json_decref(doc);
-        return NGX_ERROR;
-    }
-
-    return ngx_guildlog_known_put(known, event->guild, NGX_GUILDLOG_KNOWN_THING,
-                                  ngx_guildlog_event_id(id), doc);
+    return see_put(known, event, NGX_GUILDLOG_KNOWN_THING,
+                   ngx_guildlog_event_id(id), doc, rc);
 }
 
 
@@ -696,18 +644,16 @@ see_who(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
     }
 
     doc = see_named(user);
+    rc = NGX_OK;
 
-    if (json_is_array(json_object_get(member, "roles"))
-        && (doc == NULL
-            || json_object_set_new(doc, "roles",
-                   see_roles(json_object_get(member, "roles"))) != 0))
-    {
-        json_decref(doc);
-        return NGX_ERROR;
+    if (json_is_array(json_object_get(member, "roles"))) {
+        rc = json_object_set_new(doc, "roles",
+                 ngx_guildlog_event_ids(json_object_get(member, "roles"),
+                                        NGX_GUILDLOG_EVENT_ROLES));
     }
 
-    rc = ngx_guildlog_known_put(known, event->guild, NGX_GUILDLOG_KNOWN_MEMBER,
-                                id, doc);
+    rc = see_put(known, event, NGX_GUILDLOG_KNOWN_MEMBER, id, doc, rc);
+
     if (rc != NGX_OK) {
         return rc;
     }
@@ -744,26 +690,21 @@ see_who(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
         return rc;
     }
 
-    if (rc != NGX_OK
-        || json_object_set_new(doc, "at", json_integer(event->at)) != 0)
-    {
-        json_decref(doc);
-        return NGX_ERROR;
-    }
+    rc |= json_object_set_new(doc, "at", json_integer(event->at));
 
-    return ngx_guildlog_known_put(known, event->guild,
-                                  NGX_GUILDLOG_KNOWN_PERSON, id, doc);
+    return see_put(known, event, NGX_GUILDLOG_KNOWN_PERSON, id, doc, rc);
 }
 
 
-/* who is known comes once more, and nobody leaves twice: see entry_is_old() */
+/* who is known comes once more, and nobody leaves twice: see
+   ngx_guildlog_row_is_old() */
 
 ngx_int_t
 ngx_guildlog_known_count(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event)
 {
     json_t     *guild, *count, *doc;
-    ngx_int_t   more;
+    ngx_int_t   more, rc;
 
     if (event->what == NGX_GUILDLOG_EVENT_MEMBER_REMOVE) {
         more = -1;
@@ -790,18 +731,11 @@ ngx_guildlog_known_count(ngx_guildlog_known_t *known,
     }
 
     doc = json_copy(guild);
+    rc = json_object_set_new(doc, "member_count",
+                             json_integer(json_integer_value(count) + more));
 
-    if (doc == NULL
-        || json_object_set_new(doc, "member_count",
-                               json_integer(json_integer_value(count) + more))
-           != 0)
-    {
-        json_decref(doc);
-        return NGX_ERROR;
-    }
-
-    return ngx_guildlog_known_put(known, event->guild, NGX_GUILDLOG_KNOWN_GUILD,
-                                  event->guild, doc);
+    return see_put(known, event, NGX_GUILDLOG_KNOWN_GUILD, event->guild, doc,
+                   rc);
 }
 
 
@@ -811,6 +745,7 @@ see_voice(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
 {
     json_t      *doc;
     uint64_t     id;
+    ngx_int_t    rc;
     ngx_uint_t   i;
 
     id = ngx_guildlog_event_id(json_object_get(state, "user_id"));
@@ -821,27 +756,18 @@ see_voice(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
     }
 
     doc = json_object();
+    rc = NGX_OK;
 
     for (i = 0; see_voice_fields[i]; i++) {
-        if (json_is_false(json_object_get(state, see_voice_fields[i]))) {
-            continue;
-        }
-
-        if (see_copy(doc, see_voice_fields[i], state, see_voice_fields[i])
-            != NGX_OK)
-        {
-            json_decref(doc);
-            return NGX_ERROR;
+        if (!json_is_false(json_object_get(state, see_voice_fields[i]))) {
+            rc |= see_copy(doc, see_voice_fields[i], state,
+                           see_voice_fields[i]);
         }
     }
 
-    if (json_object_set_new(doc, "at", json_integer(event->at)) != 0) {
-        json_decref(doc);
-        return NGX_ERROR;
-    }
+    rc |= json_object_set_new(doc, "at", json_integer(event->at));
 
-    return ngx_guildlog_known_put(known, event->guild, NGX_GUILDLOG_KNOWN_VOICE,
-                                  id, doc);
+    return see_put(known, event, NGX_GUILDLOG_KNOWN_VOICE, id, doc, rc);
 }
 
 
@@ -852,6 +778,7 @@ see_user(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
 {
     json_t     *doc, *was, *name;
     uint64_t    id;
+    ngx_int_t   rc;
 
     id = ngx_guildlog_event_id(json_object_get(user, "id"));
     name = json_object_get(user, "username");
@@ -868,14 +795,9 @@ see_user(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
     }
 
     doc = see_named(user);
+    rc = was ? json_object_update_missing(doc, was) : NGX_OK;
 
-    if (doc && was && json_object_update_missing(doc, was) != 0) {
-        json_decref(doc);
-        return NGX_ERROR;
-    }
-
-    return ngx_guildlog_known_put(known, event->guild,
-                                  NGX_GUILDLOG_KNOWN_MEMBER, id, doc);
+    return see_put(known, event, NGX_GUILDLOG_KNOWN_MEMBER, id, doc, rc);
 }
 
 
@@ -941,4 +863,19 @@ see_copy(json_t *to, const char *name, json_t *from, const char *key)
     }
 
     return json_object_set(to, name, value) == 0 ? NGX_OK : NGX_ERROR;
+}
+
+
+/* the end of all these: what could not be made whole is not put */
+
+static ngx_int_t
+see_put(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
+    ngx_guildlog_known_kind_e kind, uint64_t id, json_t *doc, ngx_int_t rc)
+{
+    if (rc != NGX_OK) {
+        json_decref(doc);
+        return NGX_ERROR;
+    }
+
+    return ngx_guildlog_known_put(known, event->guild, kind, id, doc);
 }

@@ -6,6 +6,7 @@
  */
 
 #include "events/ngx_guildlog_row.h"
+#include "events/ngx_guildlog_pair.h"
 
 
 #define ROW_FRESH  60000    /* ms */
@@ -14,6 +15,7 @@
 static ngx_int_t row_need(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind,
     const char *path);
+static json_t *row_thing(ngx_guildlog_event_t *event, const char *path);
 static void row_note(const char **keys, ngx_uint_t *n, const char *key);
 static ngx_uint_t row_is(ngx_guildlog_make_t *m,
     const ngx_guildlog_event_when_t *when);
@@ -23,17 +25,14 @@ static ngx_uint_t row_same(json_t *one, json_t *two);
 static ngx_uint_t row_text_is(json_t *value, const char *text);
 
 
-void
-ngx_guildlog_row_kind(ngx_guildlog_event_t *event,
-    const ngx_guildlog_event_kind_t **kind)
+const ngx_guildlog_event_kind_t *
+ngx_guildlog_row_kind(ngx_guildlog_event_t *event)
 {
     json_t      *type;
     ngx_uint_t   low, high, mid, code;
 
-    *kind = event->kind;
-
     if (!event->audit) {
-        return;
+        return event->kind;
     }
 
     type = json_object_get(event->d, "action_type");
@@ -44,8 +43,7 @@ ngx_guildlog_row_kind(ngx_guildlog_event_t *event,
         mid = (low + high) / 2;
 
         if (ngx_guildlog_event_audit[mid].code == code) {
-            *kind = &ngx_guildlog_event_audit[mid];
-            return;
+            return &ngx_guildlog_event_audit[mid];
         }
 
         if (ngx_guildlog_event_audit[mid].code < code) {
@@ -55,7 +53,7 @@ ngx_guildlog_row_kind(ngx_guildlog_event_t *event,
         }
     }
 
-    *kind = &ngx_guildlog_event_audit_any;
+    return &ngx_guildlog_event_audit_any;
 }
 
 
@@ -69,7 +67,7 @@ ngx_guildlog_row_needs(ngx_guildlog_known_t *known,
     const ngx_guildlog_event_row_t   *row;
     const ngx_guildlog_event_kind_t  *kind;
 
-    ngx_guildlog_row_kind(event, &kind);
+    kind = ngx_guildlog_row_kind(event);
 
     if (kind == NULL || event->guild == 0) {
         return NGX_OK;
@@ -151,20 +149,12 @@ static ngx_int_t
 row_need(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
     ngx_guildlog_known_kind_e kind, const char *path)
 {
-    u_char       name[64];
-    json_t      *change, *value;
-    size_t       i;
-    ngx_int_t    rc;
-    const char  *dot;
+    json_t     *change, *value;
+    size_t      i;
+    ngx_int_t   rc;
 
     if (path[0] == '@') {
-        dot = ngx_strchr(path, '.');
-
-        (void) ngx_cpystrn(name, (u_char *) path + 1,
-                           ngx_min((size_t) (dot ? dot - path
-                                                 : (ssize_t) sizeof(name)),
-                                   sizeof(name)));
-        value = json_object_get(event->d, (char *) name);
+        value = row_thing(event, path);
 
     } else if (ngx_strncmp(path, "change.", 7) == 0) {
         rc = NGX_OK;
@@ -188,6 +178,25 @@ row_need(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
 
     return ngx_guildlog_known_need(known, event->guild, kind,
                                    ngx_guildlog_event_id(value));
+}
+
+
+/* the id of the thing that "@rule_id.name" is of */
+
+static json_t *
+row_thing(ngx_guildlog_event_t *event, const char *path)
+{
+    u_char  name[64], *dot;
+
+    (void) ngx_cpystrn(name, (u_char *) path + 1, sizeof(name));
+
+    dot = (u_char *) ngx_strchr(name, '.');
+
+    if (dot) {
+        *dot = '\0';
+    }
+
+    return json_object_get(event->d, (char *) name);
 }
 
 
@@ -370,13 +379,15 @@ ngx_guildlog_row_is_old(ngx_guildlog_make_t *m)
     }
 
     if (m->event->what == NGX_GUILDLOG_EVENT_MEMBER) {
-        return json_integer_value(json_object_get(waits, "kind")) == 5
+        return json_integer_value(json_object_get(waits, "kind"))
+               == NGX_GUILDLOG_PAIR_LEAVING
                && m->event->at <= at;
     }
 
     /* one who came back meanwhile is a follower */
 
-    return json_integer_value(json_object_get(waits, "kind")) == 5
+    return json_integer_value(json_object_get(waits, "kind"))
+           == NGX_GUILDLOG_PAIR_LEAVING
            && m->event->at < at + NGX_GUILDLOG_EVENT_MOMENT;
 }
 
@@ -536,9 +547,8 @@ row_is(ngx_guildlog_make_t *m, const ngx_guildlog_event_when_t *when)
         id = ngx_guildlog_event_id(ngx_guildlog_row_at(m, when->path));
         value = ngx_guildlog_known_get(m->known, m->event->guild,
                                        NGX_GUILDLOG_KNOWN_CHANNEL, id);
-        i = json_integer_value(json_object_get(value, "type"));
 
-        return i >= 10 && i <= 12;
+        return ngx_guildlog_known_is_thread(value);
 
     case NGX_GUILDLOG_WHEN_BOT:
         id = ngx_guildlog_event_id(ngx_guildlog_row_at(m, when->path));
@@ -740,7 +750,6 @@ ngx_guildlog_row_made(ngx_guildlog_make_t *m, json_t *value)
 json_t *
 ngx_guildlog_row_at(ngx_guildlog_make_t *m, const char *path)
 {
-    u_char       name[64];
     json_t      *change, *value;
     ngx_str_t    text;
     const char  *dot;
@@ -765,18 +774,11 @@ ngx_guildlog_row_at(ngx_guildlog_make_t *m, const char *path)
     }
 
     if (path[0] == '@') {
-        dot = ngx_strchr(path, '.');
-
-        (void) ngx_cpystrn(name, (u_char *) path + 1,
-                           ngx_min((size_t) (dot ? dot - path
-                                                 : (ssize_t) sizeof(name)),
-                                   sizeof(name)));
-
         value = ngx_guildlog_known_get(m->known, m->event->guild,
                                        NGX_GUILDLOG_KNOWN_THING,
                                        ngx_guildlog_event_id(
-                                           json_object_get(m->event->d,
-                                                           (char *) name)));
+                                           row_thing(m->event, path)));
+        dot = ngx_strchr(path, '.');
 
         return dot ? ngx_guildlog_event_reach(value, dot + 1) : value;
     }

@@ -40,8 +40,8 @@ typedef struct {
 
 
 /* the rows there are; NULL: nobody knows the event */
-void ngx_guildlog_row_kind(ngx_guildlog_event_t *event,
-    const ngx_guildlog_event_kind_t **kind);
+const ngx_guildlog_event_kind_t *ngx_guildlog_row_kind(
+    ngx_guildlog_event_t *event);
 
 /* what the rows ask of the guild */
 ngx_int_t ngx_guildlog_row_needs(ngx_guildlog_known_t *known,

@@ -235,7 +235,7 @@ static ngx_int_t
 events_begin(ngx_http_guildlog_call_t *call)
 {
     ngx_uint_t                   i;
-    ngx_guildlog_event_t        *event;
+    ngx_guildlog_event_t        *event, *it;
     ngx_http_guildlog_events_t  *events;
 
     events = call->events;
@@ -272,31 +272,29 @@ events_begin(ngx_http_guildlog_call_t *call)
                   events_known);
         }
 
-        if (events->only && event[events->next].guild != events->only) {
+        it = &event[events->next];
+
+        if (!events_is_mine(events, it)) {
             continue;
         }
 
         i++;
 
-        if (events_parse(events, &event[events->next], events->pool) != NGX_OK)
-        {
+        if (events_parse(events, it, events->pool) != NGX_OK) {
             return NGX_ERROR;
         }
 
-        if (event[events->next].error.len || event[events->next].guild == 0) {
+        if (it->error.len || it->guild == 0) {
             continue;
         }
 
-        if (ngx_guildlog_known_needs(events->known, &event[events->next])
-               != NGX_OK
-            || ngx_guildlog_row_needs(events->known,
-                                              &event[events->next])
-               != NGX_OK)
+        if (ngx_guildlog_known_needs(events->known, it) != NGX_OK
+            || ngx_guildlog_row_needs(events->known, it) != NGX_OK)
         {
             return NGX_ERROR;
         }
 
-        i += event[events->next].text.len / 4096;
+        i += it->text.len / 4096;
     }
 
     return ngx_http_guildlog_call_yield(call, events_begin);
@@ -710,11 +708,10 @@ events_answer(ngx_http_guildlog_call_t *call)
 {
     char                        *text;
     json_t                      *ignored, *unknown, *errors, *body;
-    ngx_int_t                    rc;
     ngx_str_t                    answer;
     ngx_uint_t                   i, n[NGX_GUILDLOG_EVENTS_LAST];
     ngx_guildlog_event_t        *event;
-    ngx_guildlog_stats_shared_t  *shared;
+    ngx_guildlog_stats_shared_t *shared;
     ngx_http_guildlog_events_t  *events;
 
     events = call->events;
@@ -809,9 +806,8 @@ events_answer(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    rc = ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK, &answer);
-
-    return rc;
+    return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK,
+                                           &answer);
 }
 
 

@@ -103,8 +103,9 @@ pairs_turn(ngx_event_t *ev)
 {
     ngx_guildlog_pairs_t *pairs = ev->data;
 
-    ngx_atomic_uint_t        waiting;
-    static const ngx_str_t   most = ngx_string(PAIRS_GUILDS);
+    ngx_atomic_uint_t  waiting;
+
+    static const ngx_str_t  most = ngx_string(PAIRS_GUILDS);
 
     if (ngx_exiting) {
         return;
@@ -210,8 +211,8 @@ pairs_ended(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_pairs_t *pairs = data;
 
-    ngx_uint_t   i, n[NGX_GUILDLOG_ENTRY_LAST];
-    ngx_str_t    counts;
+    ngx_str_t   counts;
+    ngx_uint_t  i, n[NGX_GUILDLOG_ENTRY_LAST];
 
     pairs->query = NULL;
 

@@ -9,7 +9,7 @@
 #define STATS_MAGIC    0x676c7374
 #define STATS_VERSION  15
 
-/* the state of a task; in between it is the pid of who makes it */
+/* the state of a place; in between it is the pid of who takes it */
 
 #define STATS_NAME_FREE   0
 #define STATS_NAME_THERE  ((ngx_atomic_uint_t) -1)

@@ -173,7 +173,6 @@ extern const char *const  ngx_guildlog_events_results[];
 #define NGX_GUILDLOG_STATS_UNKNOWN  32
 
 
-
 /* a place that a name takes, for as long as the zone lives */
 
 typedef struct {
