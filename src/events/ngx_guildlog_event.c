@@ -682,18 +682,7 @@ ngx_guildlog_event_reach(json_t *json, const char *path)
     while (json) {
         dot = ngx_strchr(path, '.');
         len = dot ? (size_t) (dot - path) : ngx_strlen(path);
-
-#if (JANSSON_VERSION_HEX >= 0x020e00)
         json = json_object_getn(json, path, len);
-#else
-        {
-        char  name[64];
-
-        (void) ngx_cpystrn((u_char *) name, (u_char *) path,
-                           ngx_min(len + 1, sizeof(name)));
-        json = json_object_get(json, name);
-        }
-#endif
 
         if (dot == NULL) {
             break;
