@@ -41,6 +41,8 @@ static json_t *entry_text(json_t *value, ngx_uint_t most);
 static ngx_int_t entry_put(ngx_guildlog_make_t *m,
     ngx_guildlog_event_entry_pt put, void *data);
 static void entry_head(ngx_guildlog_make_t *m);
+static u_char *entry_head_once(ngx_guildlog_make_t *m, u_char *p,
+    u_char *last);
 static int64_t entry_moment(ngx_guildlog_make_t *m);
 
 
@@ -923,7 +925,6 @@ entry_head(ngx_guildlog_make_t *m)
     u_char      *p, *last, id[ENTRY_ID];
     json_t      *d, *value;
     int64_t      moment;
-    ngx_str_t    text;
 
     d = m->event->d;
     p = id;
@@ -977,7 +978,7 @@ entry_head(ngx_guildlog_make_t *m)
         value = json_object_get(d, "user_id");
         value = value ? value : ngx_guildlog_event_reach(d, "user.id");
 
-        p = ngx_slprintf(p, last, "%08xD.%uL",
+        p = ngx_slprintf(p, last, "%08xD.%xL",
                          ngx_crc32_long(m->event->name.data,
                                         m->event->name.len),
                          ngx_guildlog_event_id(value));
@@ -987,17 +988,7 @@ entry_head(ngx_guildlog_make_t *m)
             break;
         }
 
-        value = json_object_get(d, "emoji");
-        value = value ? value : json_object_get(d, "rule_id");
-        value = value ? entry_text(value, 100) : NULL;
-        text = ngx_guildlog_json_text(value);
-
-        p = ngx_slprintf(p, last, ".%uL.%xD.%L",
-                         ngx_guildlog_event_id(json_object_get(d,
-                                                               "message_id")),
-                         ngx_crc32_long(text.data, text.len),
-                         m->event->at / NGX_GUILDLOG_EVENT_MOMENT);
-        json_decref(value);
+        p = entry_head_once(m, p, last);
     }
 
     if (m->n) {
@@ -1011,6 +1002,51 @@ entry_head(ngx_guildlog_make_t *m)
     entry_set(m, "event_id", json_stringn((char *) id, p - id));
     entry_set(m, "type", json_integer(m->row->type));
     entry_set(m, "timestamp", json_integer(moment));
+}
+
+
+/*
+ * What is told without a moment: the same within some seconds is once.  A rule
+ * acts on a message as often as it has actions, and on blocked ones, which
+ * have no id, once for each text.
+ */
+
+static u_char *
+entry_head_once(ngx_guildlog_make_t *m, u_char *p, u_char *last)
+{
+    char        *made;
+    json_t      *d, *rule, *what;
+    uint64_t     message, alert;
+    ngx_uint_t   hash;
+
+    d = m->event->d;
+    rule = json_object_get(d, "rule_id");
+    what = rule ? d : json_object_get(d, "emoji");
+    message = ngx_guildlog_event_id(json_object_get(d, "message_id"));
+    alert = ngx_guildlog_event_id(json_object_get(d,
+                                                  "alert_system_message_id"));
+    hash = 0;
+
+    if (what) {
+        made = json_dumps(what, JSON_COMPACT|JSON_SORT_KEYS|JSON_ENCODE_ANY);
+
+        if (made == NULL) {
+            m->failed = 1;
+            return p;
+        }
+
+        hash = ngx_crc32_long((u_char *) made, ngx_strlen(made));
+        free(made);
+    }
+
+    p = ngx_slprintf(p, last, ".%xL.%xD", message, (uint32_t) hash);
+
+    if (rule && (message || alert)) {
+        return p;
+    }
+
+    return ngx_slprintf(p, last, ".%L",
+                        m->event->at / NGX_GUILDLOG_EVENT_MOMENT);
 }
 
 
