@@ -41,7 +41,7 @@ static json_t *entry_text(json_t *value, ngx_uint_t most);
 static ngx_int_t entry_put(ngx_guildlog_make_t *m,
     ngx_guildlog_event_entry_pt put, void *data);
 static void entry_head(ngx_guildlog_make_t *m);
-static u_char *entry_head_once(ngx_guildlog_make_t *m, u_char *p,
+static u_char *entry_head_other(ngx_guildlog_make_t *m, u_char *p,
     u_char *last);
 static int64_t entry_moment(ngx_guildlog_make_t *m);
 
@@ -970,25 +970,7 @@ entry_head(ngx_guildlog_make_t *m)
 
     default:
 
-        /*
-         * What changes what is known is told once.  What does not has no
-         * moment of its own either: two bots hear it at about the same time.
-         */
-
-        value = json_object_get(d, "user_id");
-        value = value ? value : ngx_guildlog_event_reach(d, "user.id");
-
-        p = ngx_slprintf(p, last, "%08xD.%xL",
-                         ngx_crc32_long(m->event->name.data,
-                                        m->event->name.len),
-                         ngx_guildlog_event_id(value));
-
-        if (m->was) {
-            p = ngx_slprintf(p, last, ".%L", m->event->at);
-            break;
-        }
-
-        p = entry_head_once(m, p, last);
+        p = entry_head_other(m, p, last);
     }
 
     if (m->n) {
@@ -1006,47 +988,47 @@ entry_head(ngx_guildlog_make_t *m)
 
 
 /*
- * What is told without a moment: the same within some seconds is once.  A rule
- * acts on a message as often as it has actions, and on blocked ones, which
- * have no id, once for each text.
+ * What changes what is known is told once; many packets may come in the same
+ * ms.  What changes nothing has no moment of its own either: the same within
+ * some seconds is once, for two bots hear it at about the same time.  But what
+ * a rule did to a message it did once.
  */
 
 static u_char *
-entry_head_once(ngx_guildlog_make_t *m, u_char *p, u_char *last)
+entry_head_other(ngx_guildlog_make_t *m, u_char *p, u_char *last)
 {
-    char        *made;
-    json_t      *d, *rule, *what;
-    uint64_t     message, alert;
-    ngx_uint_t   hash;
+    char     *text;
+    json_t   *d, *user;
+    int64_t   moment;
 
     d = m->event->d;
-    rule = json_object_get(d, "rule_id");
-    what = rule ? d : json_object_get(d, "emoji");
-    message = ngx_guildlog_event_id(json_object_get(d, "message_id"));
-    alert = ngx_guildlog_event_id(json_object_get(d,
-                                                  "alert_system_message_id"));
-    hash = 0;
+    user = json_object_get(d, "user_id");
+    user = user ? user : ngx_guildlog_event_reach(d, "user.id");
+    text = json_dumps(d, JSON_COMPACT|JSON_SORT_KEYS);
 
-    if (what) {
-        made = json_dumps(what, JSON_COMPACT|JSON_SORT_KEYS|JSON_ENCODE_ANY);
-
-        if (made == NULL) {
-            m->failed = 1;
-            return p;
-        }
-
-        hash = ngx_crc32_long((u_char *) made, ngx_strlen(made));
-        free(made);
-    }
-
-    p = ngx_slprintf(p, last, ".%xL.%xD", message, (uint32_t) hash);
-
-    if (rule && (message || alert)) {
+    if (text == NULL) {
+        m->failed = 1;
         return p;
     }
 
-    return ngx_slprintf(p, last, ".%L",
-                        m->event->at / NGX_GUILDLOG_EVENT_MOMENT);
+    p = ngx_slprintf(p, last, "%08xD.%xL.%08xD",
+                     ngx_crc32_long(m->event->name.data, m->event->name.len),
+                     ngx_guildlog_event_id(user),
+                     ngx_crc32_long((u_char *) text, ngx_strlen(text)));
+    free(text);
+
+    if (json_object_get(d, "rule_id")
+        && (ngx_guildlog_event_id(json_object_get(d, "message_id"))
+            || ngx_guildlog_event_id(json_object_get(d,
+                                               "alert_system_message_id"))))
+    {
+        return p;
+    }
+
+    moment = m->was ? m->event->at
+                    : m->event->at / NGX_GUILDLOG_EVENT_MOMENT;
+
+    return ngx_slprintf(p, last, ".%L", moment);
 }
 
 
