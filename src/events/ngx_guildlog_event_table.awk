@@ -1,6 +1,6 @@
 # Usage: LC_ALL=C awk -f ngx_guildlog_event_table.awk \
 #            conf/viewer/log-types.tsv conf/events-known.tsv \
-#            conf/events-table.tsv > ngx_guildlog_event_table_data.c
+#            conf/events.tsv > ngx_guildlog_event_table_data.c
 #
 # Makes C of what becomes of each event of the platform's gateway and of each
 # action of its audit log.  Each mistake is told by file and line; if there is
@@ -540,7 +540,7 @@ FILENAME == ARGV[2] {
 }
 
 
-# events-table.tsv
+# events.tsv
 
 NF != 7 {
     wrong(here, "not seven columns")
@@ -777,7 +777,7 @@ END {
     }
 
     print ""
-    print "/* ngx_guildlog_event_table.awk made this of events-table.tsv */"
+    print "/* ngx_guildlog_event_table.awk made this of events.tsv */"
     print ""
     print "#include \"events/ngx_guildlog_event_table.h\""
     print "\n"

@@ -1,6 +1,6 @@
 
 /*
- * conf/events-table.tsv as C: what becomes of each event of the platform's
+ * conf/events.tsv as C: what becomes of each event of the platform's
  * gateway, and of each action of its audit log.  The head of
  * ngx_guildlog_event_table.awk, which makes it when nginx is configured and
  * holds it against conf/events-known.tsv, says what the words mean.  Constants.

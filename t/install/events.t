@@ -10,7 +10,7 @@ use Test::More;
 
 my $top   = Cwd::abs_path('.');
 my $dir   = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
-my $table = 'events-table.tsv';
+my $table = 'events.tsv';
 my $known = 'events-known.tsv';
 my $types = 'log-types.tsv';
 

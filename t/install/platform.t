@@ -40,7 +40,7 @@ sub lacks {
     is join(', ', grep { !$have{$_} } @{ $list{$list} }), '', $why;
 }
 
-my @table = rows('conf/events-table.tsv');
+my @table = rows('conf/events.tsv');
 lacks 'action', 'each action of the audit log has a row',
     map { "$_->[1] $_->[2]" } grep { $_->[0] eq 'audit' } @table;
 lacks 'event', 'each event of the gateway has one',

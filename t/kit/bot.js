@@ -185,7 +185,7 @@ async function sessionsKept() {
         text = fs.readFileSync(`${state}/sessions.json`, 'utf8');
         const kept = Object.values(JSON.parse(text));
 
-        return kept.length === 2 && kept.every(({session: {sessionId}}) =>
+        return kept.length === 2 && kept.every(({sessionId}) =>
             gateway.sessions.get(sessionId)?.peer);
     }, 'where both shards are');
     return text;
@@ -240,7 +240,6 @@ markers.send(100);
 for (const signal of ['SIGTERM', 'SIGKILL']) {
     const {identify} = gateway.count;
 
-    await until(() => fs.existsSync(`${state}/known.json`), 'what it knows');
     const sessions = await sessionsKept();
 
     markers.send(100);

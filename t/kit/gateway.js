@@ -18,17 +18,20 @@ const PAYLOADS = 120;              // a minute and connection
 const OVER = [1000, 1001];         // codes of closing that end a session
 
 
-// guilds: what GUILD_CREATE says of each; privileged: may it ask for all
-// intents? shards: how many it recommends; interval: ms between heartbeats
+// guilds: what GUILD_CREATE says of each; people: by their ids, whom it knows
+// besides; privileged: may it ask for all intents? shards: how many it
+// recommends; interval: ms between heartbeats
 export class Gateway {
 
-    constructor({token, guilds, interval = 1_000, privileged = true,
-        shards = 1})
+    constructor({token, guilds, people = {}, interval = 1_000,
+        privileged = true, shards = 1})
     {
-        Object.assign(this, {token, guilds, interval, privileged, shards});
+        Object.assign(this, {token, guilds, people, interval, privileged,
+            shards});
         this.sessions = new Map();     // id: {seq, sent: [packet], shard, ...}
         this.count = {identify: 0, resume: 0, heartbeat: 0, missed: 0,
             compressed: 0};
+        this.questions = [];           // what was asked of members
         this.refuse = [];              // codes that next IDENTIFYs end with
         this.deaf = false;             // no heartbeat is answered
         this.mute = false;             // nobody is greeted
@@ -224,9 +227,22 @@ class Peer {
             this.session = this.#resume(d);
         } else if (!this.session) {
             socket.close(CODE.notIdentified);
-        } else if (![3, 4, 8].includes(op)) {
+        } else if (op === 8) {
+            gateway.questions.push(d);
+            this.session.dispatch('GUILD_MEMBERS_CHUNK', this.#members(d));
+        } else if (![3, 4].includes(op)) {
             socket.close(CODE.opcode);
         }
+    }
+
+
+    #members({guild_id: id, user_ids: ids = [], nonce}) {
+        const {people} = this.gateway;
+
+        return {guild_id: id, chunk_index: 0, chunk_count: 1, nonce,
+            members: ids.filter((user) => people[user]).map((user) =>
+                memberOf(user, people[user])),
+            not_found: ids.filter((user) => !people[user])};
     }
 
 
@@ -316,12 +332,16 @@ export function guildOf(id, {name = 'Server', users = {}, channels = {},
                     parent_id: parent, thread_metadata: {archived: false,
                         auto_archive_duration: 60, locked: false,
                         archive_timestamp: '2024-01-01T00:00:00.000Z'}})),
-        members: [...Object.entries(users).map(([user, one]) =>
-            ({id: user, username: one.name, discriminator: '0', avatar: null,
-                global_name: null, bot: Boolean(one.bot)})), BOT].map((user) =>
-            ({user, roles: [], joined_at: '2024-01-01T00:00:00.000000+00:00',
-                deaf: false, mute: false, flags: 0, avatar: null,
-                nick: null})),
+        members: [...Object.entries(users), [BOT.id, {name: BOT.username,
+            bot: true}]].map(([user, one]) => memberOf(user, one)),
         ...more,
     };
+}
+
+
+function memberOf(id, {name, bot = false}) {
+    return {user: {id, username: name, discriminator: '0', avatar: null,
+        global_name: null, bot}, roles: [],
+    joined_at: '2024-01-01T00:00:00.000000+00:00', deaf: false, mute: false,
+    flags: 0, avatar: null, nick: null};
 }

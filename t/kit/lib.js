@@ -11,6 +11,7 @@ import {ok} from './tap.js';
 
 const KIT = fileURLToPath(new URL('../../util/kit/', import.meta.url));
 const PATIENCE = 240_000;          // ms; other tests run beside this one
+const FIRST = 900_000_000_000_000_000n;    // message of markers
 
 let orders;
 
@@ -37,7 +38,7 @@ export async function until(condition, what) {
 }
 
 
-// Events with a number each, of these servers by turns; discord.t and others
+// Packets with a number each, of these servers by turns; discord.t and others
 // look for the numbers in what guildlog has stored
 export class Markers {
 
@@ -50,8 +51,9 @@ export class Markers {
         for (let i = 0; i < n; i++) {
             this.gateway.send('AUTO_MODERATION_ACTION_EXECUTION', {
                 guild_id: this.servers[this.sent % this.servers.length],
-                action: {type: 1, metadata: {}}, rule_id: '1',
+                action: {type: 2, metadata: {channel_id: '3'}}, rule_id: '1',
                 rule_trigger_type: 1, user_id: '2', channel_id: '3',
+                message_id: String(FIRST + BigInt(this.sent)),
                 content: `m${this.sent++}`, matched_keyword: 'x',
                 matched_content: 'x'});
         }

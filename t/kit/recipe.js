@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import {Guildlog, Operator} from '../../util/kit/js/index.js';
 import {TYPES} from '../../util/kit/js/log-types.js';
 import {Gateway, guildOf} from './gateway.js';
-import {kitIn, until} from './lib.js';
+import {kitIn, order, until} from './lib.js';
 import {idOf} from './rest.js';
 import {done, is, ok} from './tap.js';
 
@@ -39,7 +39,12 @@ fs.writeFileSync(file, [
     ['new Client({', `new Client({rest: {api: 'http://127.0.0.1:${
         gateway.port}/api'}, `],
 ].reduce((text, [place, by]) => put(text, place, by), recipe));
-const bot = spawn('node', [file], {stdio: ['ignore', 'inherit', 'inherit']});
+const bot = spawn('node', [file], {stdio: ['ignore', 'inherit', 'pipe']});
+let told = '';
+
+bot.stderr.on('data', (piece) => {
+    told += piece;
+});
 
 await until(() => gateway.connected, 'the bot is there');
 gateway.send('GUILD_AUDIT_LOG_ENTRY_CREATE', {id: idOf(), guild_id: SERVER,
@@ -56,6 +61,12 @@ await until(async () => ({entries} = await api.logsPage({type: TYPES.ban}))
     && entries.length, 'a log');
 is([entries[0].executor.name, entries[0].target.name, entries[0].reason],
     ['ann', 'bob', 'spam'], 'the recipe makes logs');
+is(told, '', '... and says nothing while all is well');
+await order('stop');
+gateway.send('GUILD_BAN_REMOVE', {guild_id: SERVER, user: {id: BOB,
+    username: 'bob', discriminator: '0'}});
+await until(() => /^guildlog: POST \/events: /m.test(told), () => told);
+ok(true, '... but tells when guildlog is away');
 bot.kill();
 ok(recipe.split('\n').length < 20, '... and is short');
 api.close();

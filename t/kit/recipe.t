@@ -12,6 +12,6 @@ $ENV{OPERATOR} = $nginx->{operator};
 $ENV{DIR}      = $nginx->prefix . '/recipe';
 mkdir $ENV{DIR} or die $!;
 
-Guildlog::Program->obey('t/kit/recipe.js');
+Guildlog::Program->obey('t/kit/recipe.js', stop => sub { $nginx->stop });
 
 done_testing;

@@ -15,6 +15,23 @@ export function idOf(ms) {
 }
 
 
+// what comes of an event of t/viewer/events.json, [t, d] each, as if it were now:
+// what was there before, and the event
+export function packetsOf(event, server) {
+    const first = BigInt(idOf());
+    const {t, d, was = []} = JSON.parse(JSON.stringify(event)
+        .replace(/"1229011223344556(\d+)"/g, (_, n) => `"${first + BigInt(n)}"`)
+        .replace(/"2030-05-01T[^"]*"/g, `"${new Date().toISOString()}"`));
+    const before = /^MESSAGE_/.test(t) ? 'MESSAGE_CREATE'
+        : t === 'GUILD_MEMBER_REMOVE' ? 'GUILD_MEMBER_UPDATE' : t;
+    const of = t === 'GUILD_UPDATE' ? {id: server} : {guild_id: server,
+        ...t === 'GUILD_AUDIT_LOG_ENTRY_CREATE' && {id: idOf()}};
+
+    return [...[was].flat().map((it) => [before, {...it, ...of}]),
+        [t, {...d, ...of}]];
+}
+
+
 export class Rest {
 
     constructor(gateway) {

@@ -79,6 +79,43 @@ is([meets.counters.recorded, meets.counters.refused], [4, 0],
 is(asked, ['300000000000000001'], '... once');
 await meets.close();
 
+// packets beside entries; the order of a server is kept
+
+const mixed = await open();
+const heads = () => fs.readdirSync(mixed.spool.folder).filter((name) =>
+    name.endsWith('.log')).flatMap((name) => fs.readFileSync(
+    `${mixed.spool.folder}/${name}`, 'utf8').split('\n').slice(0, -1));
+const ban = (id) => ({t: 'GUILD_AUDIT_LOG_ENTRY_CREATE', at: Date.now(), d: {id,
+    guild_id: server, action_type: 22, user_id: '1', target_id: '2'}});
+const snowflake = String(BigInt(Date.now()) - 1420070400000n << 22n);
+const wanted = [];
+
+mixed.on('trouble', () => {});
+mixed.on('wanted', (...those) => wanted.push(those));
+await order('stop');
+await mixed.record(server, {type: 5, event_id: 'mixed-1', content: 'first'});
+await mixed.forward(ban(snowflake));
+await mixed.forward({...ban(snowflake), at: 5}, {bot: 'pro'});
+await mixed.forward({t: 'MESSAGE_CREATE', d: {id: '7'}});
+await mixed.record(server, {type: 5, event_id: 'mixed-2', content: 'last'});
+is(heads().length, 4, 'a packet of no server is left out');
+ok(heads()[1].startsWith(`{"server":"${server}","at":1`)
+    && heads()[1].includes(',"t":"GUILD_AUDIT_LOG_ENTRY_CREATE","d":{'),
+'a packet is a line of its own kind');
+ok(heads()[2].startsWith(`{"server":"${server}","at":5,"bot":"pro","t":`),
+    '... of a bot');
+await order('start');
+await mixed.flush();
+is([mixed.counters.taken, mixed.counters.recorded, mixed.counters.refused],
+    [4, 4, 0], 'packets and entries are taken from one spool');
+ok(mixed.counters.batches >= 4, '... each by its endpoint');
+is(wanted, [[server, ['1', '2']], [server, ['1', '2']]],
+    'people without a name are told, with their server');
+await mixed.forward({t: 'NEVER_SEEN', d: {guild_id: server}});
+await mixed.flush();
+is(mixed.counters.unknown, {NEVER_SEEN: 1}, 'what is unknown is counted');
+await mixed.close();
+
 // guildlog is away
 
 const small = await open({bytes: 10_000, batch: 40});

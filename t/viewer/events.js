@@ -1,18 +1,16 @@
 // Events of the platform as a person would tell them. events.json has them as
-// they come: entries of the audit log, and data of the gateway, of what was
-// seen before. util/kit/js/events.js makes entries of them; what stands in the
-// channel, in the viewer and in exports is in events.txt, to be read by eye.
+// packets, and the entries that are made of them (t/events proves that). What
+// stands in the channel, in the viewer and in exports is in events.txt, to be
+// read by eye.
 // With GUILDLOG_EVENTS=write in the environment that file is written.
 
 import {readFileSync, writeFileSync} from 'node:fs';
-import {entriesOf} from '../../util/kit/js/events.js';
 import {enter, is, leave, lines, newServer, operator, shoot, soon}
     from './lib.js';
 
 const HERE = new URL('.', import.meta.url);
 const {known, events} = JSON.parse(readFileSync(
     new URL('events.json', HERE)));
-const EPOCH = 1420070400000n;      // of the platform's ids, ms
 const LANGUAGES = {'en-US': 'en', de: 'de', ja: 'ja'};
 const CHANGING = ['id', 'timestamp', 'delivery'];
 
@@ -43,8 +41,8 @@ async function inChannel(locale, language) {
     const server = await newServer({name: 'Events'});
     const channel = String(BigInt(server.id) + 1n);
     const now = Date.now() - 600_000;
-    const entries = events.flatMap((event, i) =>
-        entriesAt(event, server.id, now + i * 1000));
+    const entries = events.map(({entry}, i) => ({...entry,
+        event_id: `event-${i}`, timestamp: now + i * 1000}));
 
     await operator('PUT', `/servers/${server.id}/channels`,
         [{id: channel, name: 'log'}]);
@@ -71,24 +69,6 @@ async function inChannel(locale, language) {
         await inLines(server, ids);
     }
     await inCells(server, ids, language);
-}
-
-
-// An event that comes now: an entry of the audit log has its time in its id.
-function entriesAt({t, d, was}, server, at) {
-    const data = {...d, guild_id: server};
-
-    if (t === 'GUILD_AUDIT_LOG_ENTRY_CREATE') {
-        data.id = String(BigInt(at) - EPOCH << 22n);
-    }
-    return entriesOf({t, d: data, id: `${t}-${at}`, at}, {
-        user: (id) => known.users[id],
-        channel: (id) => known.channels[id],
-        role: (id) => known.roles[id],
-        thing: (id) => known.things[id],
-        guild: known.guild,
-        before: was,
-    });
 }
 
 

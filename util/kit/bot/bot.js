@@ -61,10 +61,12 @@ const [application, user] = await Promise.all([
 const state = new State(folder);
 const operator = new Operator({url});
 const gateway = new Gateway({rest, token, sessions: state.sessions});
-const adapter = await attach(gateway, operator, {spool: state.spool});
+const adapter = await attach(gateway, operator, {spool: state.spool,
+    ask: (shard, payload) => gateway.ask(shard, payload)});
 const rights = new Rights(user.id);
 const tokens = new Tokens({file: state.tokens, operator, api, user: user.id,
-    introduce: (server) => adapter.introduce(server)});
+    introduce: (server) => operator.serverPut({guild_id: server,
+        body: {name: rights.servers.get(server)?.name.slice(0, 100)}})});
 const commands = new Commands({rest, tokens, viewer});
 let ending = null;
 
@@ -78,7 +80,8 @@ function end(status, said) {
         await gateway.end();
         await adapter.close();
         state.end();
-        console.log(`handed in: ${adapter.counters.recorded}`);
+        console.log(`packets: ${adapter.counters.taken}, entries: ${
+            adapter.counters.recorded}`);
         process.exit(status);
     })();
     return ending;
@@ -86,9 +89,6 @@ function end(status, said) {
 
 
 state.keep({adapter, rights, gateway});
-adapter.on('trouble', (error) => console.error(`guildlog: ${error.message}`));
-adapter.on('refused', (entry, error) => console.error(`guildlog refused ${
-    entry.event_id} of ${entry.server}: ${error}`));
 gateway.on('raw', (packet) => {
     rights.see(packet);
     if (packet.t === 'INTERACTION_CREATE') {

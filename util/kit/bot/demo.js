@@ -8,17 +8,16 @@ import path from 'node:path';
 import {fileURLToPath} from 'node:url';
 
 const TOP = fileURLToPath(new URL('../../..', import.meta.url));
-const EPOCH = 1420070400000n;      // of the ids of the platform, ms
 const PAUSE = 500;                 // ms between two events
 
 
 export async function begin() {
-    const env = Object.fromEntries(execFileSync(path.join(TOP, 'util/run'),
-        ['--env'], {encoding: 'utf8'}).trim().split('\n').map((line) =>
+    const env = Object.fromEntries(run('--env').trim().split('\n').map((line) =>
         /^(\w+)=(.*)$/.exec(line).slice(1)));
 
     process.env.PACKAGES = path.join(TOP, 'util/kit/bot/node_modules');
     const {Gateway, guildOf} = await import(path.join(TOP, 't/kit/gateway.js'));
+    const {packetsOf} = await import(path.join(TOP, 't/kit/rest.js'));
     const {known, events} = JSON.parse(fs.readFileSync(path.join(TOP,
         't/viewer/events.json')));
     const id = env.GUILDLOG_SERVER;
@@ -36,24 +35,26 @@ export async function begin() {
         platform: `http://127.0.0.1:${gateway.port}/api`,
         play: () => {
             console.log(`see ${env.GUILDLOG_VIEWER}`);
-            play(gateway, id, events);
+            play(gateway, (n) => packetsOf(events[n % events.length], id));
         },
     };
 }
 
 
-// one after another, and from the beginning again
-function play(gateway, server, events, n = 0) {
-    const {t, d, was} = events[n % events.length];
-
-    if (/^MESSAGE_/.test(t)) {
-        [was ?? []].flat().forEach((message) => gateway.send('MESSAGE_CREATE',
-            {...message, guild_id: server}));
-    } else if (was && t !== 'GUILD_UPDATE' && t !== 'GUILD_MEMBER_REMOVE') {
-        gateway.send(t, {...was, guild_id: server});
+function run(...options) {
+    try {
+        return execFileSync(path.join(TOP, 'util/run'), options,
+            {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']});
+    } catch {
+        console.error('the demo is played to the server of util/run:'
+            + ' start that first');
+        process.exit(2);
     }
-    gateway.send(t, {...d, ...t === 'GUILD_UPDATE' ? {id: server}
-        : {guild_id: server}, ...t === 'GUILD_AUDIT_LOG_ENTRY_CREATE' && {
-        id: String(BigInt(Date.now()) - EPOCH << 22n)}});
-    setTimeout(play, PAUSE, gateway, server, events, n + 1);
+}
+
+
+// one after another, and from the beginning again
+function play(gateway, packets, n = 0) {
+    packets(n).forEach((packet) => gateway.send(...packet));
+    setTimeout(play, PAUSE, gateway, packets, n + 1);
 }

@@ -78,6 +78,13 @@ export class Gateway extends EventEmitter {
     }
 
 
+    // A payload to the platform
+    ask(shard, payload) {
+        this.manager.send(shard, payload).catch((error) =>
+            this.emit('said', `shard ${shard}: ${error.message}`));
+    }
+
+
     // The sessions can be resumed for a while. Race: destroy() waits for ever for a
     // shard that was waiting to be greeted
     async end() {

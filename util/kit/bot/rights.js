@@ -13,6 +13,7 @@ export class Rights extends EventEmitter {
         super();
         this.bot = bot;
         this.servers = new Map();  // id: {name, roles: {id: text}, mine, may}
+        this.changes = 0;
     }
 
 
@@ -38,6 +39,7 @@ export class Rights extends EventEmitter {
                 may: this.servers.get(d.id)?.may ?? true});
         } else if (t === 'GUILD_DELETE' && !d.unavailable) {
             this.servers.delete(d.id);
+            this.changes++;
         } else if (of && /^GUILD_ROLE_(CREATE|UPDATE)$/.test(t)) {
             of.roles[d.role.id] = d.role.permissions;
             this.#judge(d.guild_id, of);
@@ -58,6 +60,7 @@ export class Rights extends EventEmitter {
         const may = (bits & ENOUGH) !== 0n;
 
         this.servers.set(id, of);
+        this.changes++;
         if (may !== of.may) {
             of.may = may;
             this.emit('said', may ? `${of.name} (${id}) lets the bot view the`

@@ -1,8 +1,8 @@
 // What the bot keeps in its folder, for the process after it:
 //
-//     spool          entries that are not handed in yet
-//     sessions.json  where the bot is in the events of each shard
-//     known.json     what it knows of its servers, and what messages said
+//     spool          packets that are not handed in yet
+//     sessions.json  where the bot is in the packets of each shard
+//     rights.json    what it may in its servers
 //     tokens.json    its tokens of guildlog
 //
 // Nobody else may read it.
@@ -10,9 +10,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-const SESSIONS = 1_000;            // ms between two times that they are kept
-const KNOWN = 300_000;
-const FIRST = 10_000;              // ms until the servers have come
+const PAUSE = 1_000;               // ms between two times that it is kept
 
 
 export class State {
@@ -23,41 +21,34 @@ export class State {
         this.spool = path.join(folder, 'spool');
         this.tokens = path.join(folder, 'tokens.json');
         this.sessions = new Map(); // shard: what discord.js resumes with
-        this.shards = {};
-        for (const [shard, {session, ...of}] of Object.entries(
+        for (const [shard, session] of Object.entries(
             read(this.#file('sessions')) ?? {}))
         {
-            this.sessions.set(Number(shard), {...session, sequence: of.safe});
-            this.shards[shard] = of;
+            this.sessions.set(Number(shard), session);
         }
     }
 
 
     // Puts in what was kept, and keeps it from now on
     keep({adapter, rights}) {
-        const known = read(this.#file('known'));
+        const known = read(this.#file('rights'));
 
-        this.adapter = adapter;
-        this.rights = rights;
+        Object.assign(this, {adapter, rights, kept: '', changes: 0});
         if (known) {
-            adapter.state = {shards: this.shards, known: known.known};
-            rights.state = known.rights;
+            rights.state = known;
+            adapter.state = Object.fromEntries([...this.sessions].map(
+                ([shard, {sequence}]) => [shard, sequence]));
         } else {
-            // without names: rather all of it anew
+            // rather all of it anew
             this.sessions.clear();
         }
-        this.timers = [
-            setInterval(() => this.#keepSessions(), SESSIONS),
-            setInterval(() => this.#keepKnown(), KNOWN),
-            setTimeout(() => this.#keepKnown(), FIRST),
-        ];
+        this.timer = setInterval(() => this.#keep(), PAUSE);
     }
 
 
     end() {
-        this.timers.forEach(clearInterval);
-        this.#keepSessions();
-        this.#keepKnown();
+        clearInterval(this.timer);
+        this.#keep();
     }
 
 
@@ -66,25 +57,21 @@ export class State {
     }
 
 
-    #keepSessions() {
-        const {shards} = this.adapter.state;
-        const text = JSON.stringify(Object.fromEntries(
-            Object.entries(shards).flatMap(([shard, of]) => {
-                const session = this.sessions.get(Number(shard));
+    // the rights first: without them no session is taken up
+    #keep() {
+        const {adapter: {state}, rights} = this;
+        const text = JSON.stringify(Object.fromEntries([...this.sessions]
+            .flatMap(([shard, session]) => state[shard] === undefined ? []
+                : [[shard, {...session, sequence: state[shard]}]])));
 
-                return session ? [[shard, {session, ...of}]] : [];
-            })));
-
+        if (rights.changes !== this.changes) {
+            write(this.#file('rights'), JSON.stringify(rights.state));
+            this.changes = rights.changes;
+        }
         if (text !== this.kept) {
             write(this.#file('sessions'), text);
             this.kept = text;
         }
-    }
-
-
-    #keepKnown() {
-        write(this.#file('known'), JSON.stringify({
-            known: this.adapter.state.known, rights: this.rights.state}));
     }
 }
 

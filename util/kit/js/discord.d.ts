@@ -1,28 +1,24 @@
 import type {EventEmitter} from 'node:events';
-import type {Counters, Entry, Operator, RecorderOptions} from './index.js';
+import type {Counters, Operator, Packet, RecorderOptions} from './index.js';
 
 export interface DiscordOptions extends Omit<RecorderOptions, 'unknown'> {
-    /** ms for which what happened waits for who did it: 1,500 */
-    wait?: number;
-    /** so many messages are remembered, for what they said: 10,000; 0: none */
-    messages?: number;
-    /** so many members are remembered: 100,000 */
-    members?: number;
     bot?: 'pro';
+    /** sends it to the gateway, where the client does not as discord.js */
+    ask?: (shard: number, payload: object) => void;
 }
 
 export interface Adapter extends EventEmitter {
     /** what will not come, as the client has not the intents for it */
     readonly missing: string[];
-    /** lost: entries for which the spool had no room */
+    /** lost: packets for which the spool had no room */
     readonly counters: Counters & {lost: number};
-    /** what another process needs to go on with the client's sessions */
-    state: {shards: Record<string, {begun: number, safe: number}>,
-        known: unknown};
-    /** hands in what waits, and stops */
+    /** with the client's sessions, what another process goes on with: the number
+        of each shard's last packet up to which all is on disk */
+    state: Record<string, number>;
+    /** stops; what is not handed in stays in the spool */
     close(): Promise<void>;
-    on(event: 'refused',
-        listener: (entry: Entry & {server: string}, error: string) => void): this;
+    on(event: 'refused', listener: (packet: Packet & {server: string},
+        error: string) => void): this;
     on(event: 'trouble', listener: (error: Error) => void): this;
 }
 

@@ -1,78 +1,74 @@
 // guildlog/discord: what a bot with discord.js 14 hands in. attach() listens to
 // the raw events of the gateway, which come before discord.js changes what it
-// knows. It changes nothing of the client.
+// knows, and forwards them as they are. It changes nothing of the client.
 
 import {EventEmitter} from 'node:events';
 
-import {Directory} from './directory.js';
-import {entriesOf} from './events.js';
-import {EVENTS} from './events-table.js';
-import {Join} from './join.js';
-import {Known} from './known.js';
-import {Sequence} from './sequence.js';
-import {TYPES} from './log-types.js';
+import {ONLY} from './log-types.js';
 
-// the intents of the gateway, by their bits, and what each brings
-const INTENTS = [
-    ['GuildMembers', 1, /^GUILD_MEMBER_/],
-    ['GuildModeration', 2, /^GUILD_AUDIT_LOG_ENTRY_CREATE$/],
-    ['GuildVoiceStates', 7, /^VOICE_STATE_UPDATE$/],
-    ['GuildMessages', 9, /^MESSAGE_(UPDATE|DELETE|DELETE_BULK)$/],
-    ['GuildMessageReactions', 10, /^MESSAGE_REACTION_/],
-    ['AutoModerationExecution', 21, /^AUTO_MODERATION_ACTION_EXECUTION$/],
-];
+const INTENTS = {1: 'GuildMembers', 2: 'GuildModeration',
+    7: 'GuildVoiceStates', 9: 'GuildMessages', 10: 'GuildMessageReactions',
+    21: 'AutoModerationExecution'};
 const CONTENT = 1 << 15;
 const GUILDS = 1;
 
+// they say nothing of which a log is made, and there are many of them
+const UNTOLD = ['INTERACTION_CREATE', 'PRESENCE_UPDATE', 'TYPING_START'];
 
-// Options: spool (a folder), wait (ms for what belongs together), messages and
-// members (how many are remembered), bot: 'pro', and those of a recorder
-export async function attach(client, operator, options) {
-    const adapter = new Adapter(client, operator, options);
+const REQUEST_MEMBERS = 8;         // an operation of the gateway
+const ASKED = 100;                 // people of a question
+const PAUSE = 1_000;               // ms between two questions
+const AGAIN = 3_600_000;           // ms until somebody is asked for again
+const REMEMBERED = 10_000;         // people who were asked for
 
-    adapter.recorder = await operator.recorder({...options,
-        unknown: (server) => adapter.introduce(server)});
-    adapter.recorder.on('refused', (...args) =>
-        adapter.emit('refused', ...args));
-    adapter.recorder.on('trouble', (error) => adapter.emit('trouble', error));
-    client.on('raw', adapter.listener);
+
+// Options: spool (a folder), bot: 'pro', those of a recorder, and ask (shard,
+// payload): sends it to the gateway, where the client does not as discord.js
+export async function attach(client, operator, {bot, ask, ...options}) {
+    const adapter = new Adapter(client, bot, ask ?? ((shard, payload) =>
+        client.ws.shards.get(shard).send(payload)));
+
+    adapter.begin(await operator.recorder(options));
     return adapter;
 }
 
 
-// Emits "trouble" (error), "refused" (entry, error), as a recorder does
+// Emits "trouble" (error) and "refused" (packet, error), as a recorder does. Where
+// nobody listens, the console is told
 class Adapter extends EventEmitter {
 
-    constructor(client, operator, {wait = 1_500, messages = 10_000,
-        members = 100_000, bot})
-    {
+    constructor(client, bot, ask) {
         super();
-        this.client = client;
-        this.operator = operator;
-        this.bot = bot;
-        this.known = new Known({messages, members});
-        this.directory = new Directory(operator, (error) =>
-            this.emit('trouble', error));
-        this.join = new Join((...args) => this.#record(...args), wait);
-        this.sequence = new Sequence();
-        this.writing = new Set();      // calls of record()
+        Object.assign(this, {client, bot, ask});
+        this.shards = new Map();       // shard: {last, open}
+        this.writing = new Set();      // calls of forward()
         this.lost = 0;
-        this.listener = (packet, shard) => {
-            try {
-                this.#take(packet, shard);
-            } catch (error) {
-                this.emit('trouble', error);
-            }
-        };
+        this.strangers = new Set();    // servers of which it is told
+        this.homes = new Map();        // server: its shard
+        this.wanted = new Map();       // server: ids
+        this.asked = new Map();        // server and person: when
+        this.listener = (packet, shard) => this.#take(packet, shard);
+    }
+
+
+    begin(recorder) {
+        this.recorder = recorder;
+        recorder.on('trouble', (error) => this.#tell('trouble', error));
+        recorder.on('refused', (packet, error) =>
+            this.#refused(packet, error));
+        recorder.on('wanted', (server, ids) => this.#want(server, ids));
+        this.client.on('raw', this.listener);
+        this.timer = setInterval(() => this.#ask(), PAUSE);
+        this.timer.unref();
     }
 
 
     // What will not come, as sentences: intents that the client has not
     get missing() {
         const bits = Number(this.client.options.intents.bitfield);
-        const said = INTENTS.filter(([, bit]) => !(bits & 1 << bit))
-            .map(([name, , events]) => `without the intent ${name} these types`
-                + ` do not come: ${typesOf(events).join(', ')}`);
+        const said = Object.entries(INTENTS).filter(([bit]) =>
+            !(bits & 1 << bit)).map(([bit, name]) => `without the intent ${name}`
+            + ` these types do not come: ${ONLY[bit].join(', ')}`);
 
         if (!(bits & GUILDS)) {
             said.unshift('without the intent Guilds nothing has a name');
@@ -84,43 +80,31 @@ class Adapter extends EventEmitter {
     }
 
 
-    // lost: entries for which the spool had no room
+    // lost: packets for which the spool had no room
     get counters() {
         return {...this.recorder.counters, lost: this.lost};
     }
 
 
-    // What has to be kept so that another process goes on where this one is,
-    // with the sessions of the client: {shards, known}, of which JSON can be
-    // made. An event that is not on disk yet comes once more then
+    // The number of each shard's last packet up to which all is on disk: with the
+    // sessions of the client, another process goes on behind it
     get state() {
-        return {shards: this.sequence.state, known: this.known.state};
+        return Object.fromEntries([...this.shards].map(([shard, {last, open}]) =>
+            [shard, open.size ? Math.min(...open) - 1 : last]));
     }
 
 
-    // Before the client's login; where the client does not resume the session
-    // of a shard, what was kept of it means nothing
-    set state({shards, known}) {
-        this.sequence.state = shards;
-        this.known.state = known;
+    // Before the client's login
+    set state(state) {
+        this.shards = new Map(Object.entries(state).map(([shard, last]) =>
+            [Number(shard), {last, open: new Set()}]));
     }
 
 
-    // A server that guildlog does not know yet
-    introduce(server) {
-        const guild = this.known.servers.get(server)?.guild;
-
-        return this.operator.serverPut({guild_id: server,
-            body: named(guild ?? {})});
-    }
-
-
-    // Hands in what waits, and stops
+    // What is not handed in stays in the spool
     async close() {
         this.client.off('raw', this.listener);
-        this.join.end();
-        await this.directory.flush();
-        this.directory.close();
+        clearInterval(this.timer);
         this.closed = true;
         await this.recorder.close();
         await Promise.all(this.writing);
@@ -129,117 +113,101 @@ class Adapter extends EventEmitter {
 
     #take({t, d, s}, shard) {
         // after a lost connection discord.js may bring what it has brought
-        const packet = t && d && this.sequence.take(shard, s, t === 'READY');
+        if (t === 'READY' || !this.shards.has(shard)) {
+            this.shards.set(shard, {last: 0, open: new Set()});
+        }
+        const of = this.shards.get(shard);
+        const server = t === 'GUILD_CREATE' ? d.id : d?.guild_id;
 
-        if (!packet) {
+        if (!t || !d || s <= of.last) {
             return;
         }
-        const server = d.guild_id;
-        const audit = t === 'GUILD_AUDIT_LOG_ENTRY_CREATE';
-        const event = {t, d};
-
-        this.known.count(event);
-        if (t === 'GUILD_UPDATE' || server && (audit || EVENTS[`gateway ${t}`]))
-        {
-            const knows = this.known.of(server ?? d.id, event);
-            const at = Date.now();
-            const full = t === 'MESSAGE_UPDATE' ? {...knows.before, ...d} : d;
-
-            for (const entry of entriesOf({t, d: full, ...!audit
-                && {id: packet.id, at}}, knows))
-            {
-                packet.open++;
-                this.join.give(server ?? d.id, entry, audit, packet);
-            }
+        of.last = s;
+        if (server) {
+            this.homes.set(server, shard);
         }
-        this.known.see(event);
-        this.#list(t, d);
-        this.sequence.done(packet);
-    }
-
-
-    // What the directory has to know
-    #list(t, d) {
-        const {directory} = this;
-        const server = d.guild_id ?? d.id;
-        const gone = /_DELETE$/.test(t);
-
-        if (t === 'GUILD_CREATE' && !d.unavailable) {
-            directory.server(server, named(d));
-            directory.put(server, 'roles', (d.roles ?? []).map(roleOf));
-            directory.put(server, 'channels', [...d.channels ?? [],
-                ...d.threads ?? []].map(channelOf));
-            directory.put(server, 'members', (d.members ?? []).map(memberOf));
-        } else if (t === 'GUILD_UPDATE') {
-            directory.server(server, named(d));
-        } else if (/^GUILD_MEMBER_(ADD|UPDATE)$/.test(t)) {
-            directory.put(server, 'members', [memberOf(d)]);
-        } else if (t === 'GUILD_MEMBERS_CHUNK') {
-            directory.put(server, 'members', d.members.map(memberOf));
-        } else if (/^GUILD_ROLE_(CREATE|UPDATE)$/.test(t)) {
-            directory.put(server, 'roles', [roleOf(d.role)]);
-        } else if (t === 'GUILD_ROLE_DELETE') {
-            directory.remove(server, 'roles', d.role_id);
-        } else if (/^(CHANNEL|THREAD)_(CREATE|UPDATE|DELETE)$/.test(t)) {
-            if (gone) {
-                directory.remove(server, 'channels', d.id);
-            } else {
-                directory.put(server, 'channels', [channelOf(d)]);
-            }
+        if (!UNTOLD.includes(t)) {
+            this.#forward(t, d, s, of);
+        }
+        if (t === 'GUILD_CREATE') {
+            this.strangers.delete(d.id);
         }
     }
 
 
-    #record(server, entry, packets) {
-        const written = this.recorder.record(server, entry, {bot: this.bot})
-            .then(() => packets.forEach((it) => this.sequence.done(it)),
-                (error) => {
-                    // what the process leaves comes once more to the next
-                    if (!this.closed) {
-                        packets.forEach((it) => this.sequence.done(it));
-                        this.lost++;
-                        this.emit('trouble', error);
-                    }
-                })
-            .finally(() => this.writing.delete(written));
+    #forward(t, {presences, ...d}, s, {open}) {
+        const written = this.recorder.forward({t, d}, {bot: this.bot})
+            .then(() => open.delete(s), (error) => {
+                // what the process leaves comes once more to the next
+                if (!this.closed) {
+                    open.delete(s);
+                    this.lost++;
+                    this.#tell('trouble', error);
+                }
+            }).finally(() => this.writing.delete(written));
 
+        open.add(s);
         this.writing.add(written);
     }
-}
 
 
-function named({name, owner_id: owner}) {
-    return {...name && {name: name.slice(0, 100)},
-        ...owner && {owner_id: owner}};
-}
+    // A server of which guildlog takes nothing, as it was forgotten, is told of
+    // once
+    #refused(packet, error) {
+        const {server} = packet;
 
-
-function roleOf({id, name}) {
-    return {id, name};
-}
-
-
-function channelOf({id, name, type, parent_id: parent}) {
-    return {id, name, type, ...parent && {parent}};
-}
-
-
-function memberOf({user, roles}) {
-    return {id: user.id, name: user.username, bot: Boolean(user.bot), roles};
-}
-
-
-// The types that come from these events alone
-function typesOf(events) {
-    const audit = events.test('GUILD_AUDIT_LOG_ENTRY_CREATE');
-    const [gone, left] = [new Set(), new Set()];
-
-    for (const [event, rows] of Object.entries(EVENTS)) {
-        const [from, name] = event.split(' ');
-        const lost = from === 'audit' ? audit : events.test(name);
-
-        rows.forEach(([, type]) => (lost ? gone : left).add(type));
+        if (!error.startsWith('server: ')) {
+            this.#tell('refused', packet, error);
+        } else if (!this.strangers.has(server)) {
+            this.strangers.add(server);
+            this.#tell('trouble', new Error('nothing that happens in the server'
+                + ` ${server} is logged (${error})`));
+        }
     }
-    return Object.keys(TYPES).filter((key) => gone.has(TYPES[key])
-        && !left.has(TYPES[key]));
+
+
+    #tell(event, ...args) {
+        if (!this.emit(event, ...args)) {
+            const [of, error = of.message] = args;
+
+            console.warn(event === 'trouble' ? `guildlog: ${error}`
+                : `guildlog refused ${of.t} of ${of.server}: ${error}`);
+        }
+    }
+
+
+    #want(server, ids) {
+        const before = Date.now() - AGAIN;
+        const fresh = ids.filter((id) =>
+            !(this.asked.get(`${server} ${id}`) > before));
+
+        if (this.asked.size > REMEMBERED) {
+            this.asked.clear();
+        }
+        fresh.forEach((id) => this.asked.set(`${server} ${id}`, Date.now()));
+        if (fresh.length) {
+            this.wanted.set(server, [...this.wanted.get(server) ?? [],
+                ...fresh]);
+        }
+    }
+
+
+    // The answer comes as GUILD_MEMBERS_CHUNK
+    #ask() {
+        const [[server, ids] = []] = this.wanted;
+
+        if (!server) {
+            return;
+        }
+        this.wanted.delete(server);
+        if (ids.length > ASKED) {
+            this.wanted.set(server, ids.slice(ASKED));
+        }
+        try {
+            this.ask(this.homes.get(server), {op: REQUEST_MEMBERS,
+                d: {guild_id: server, user_ids: ids.slice(0, ASKED)}});
+        } catch (error) {
+            this.#tell('trouble', error);
+        }
+    }
 }

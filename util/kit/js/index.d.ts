@@ -78,7 +78,7 @@ export interface RecorderOptions {
     spool: string;
     /** the most that the spool may have: 256 MiB */
     bytes?: number;
-    /** entries at once, up to 1,000: 500 */
+    /** packets or entries at once, up to 1,000: 500 */
     batch?: number;
     /** ms in which a batch gathers: 50 */
     linger?: number;
@@ -92,21 +92,36 @@ export interface Counters {
     duplicates: number;
     refused: number;
     dropped: Record<string, number>;
+    /** packets that guildlog does not understand, by what they are */
+    unknown: Record<string, number>;
     batches: number;
     failures: number;
     spoolBytes: number;
 }
 
+/** as the platform's gateway sends it; "at": when it was heard, ms */
+export interface Packet {
+    t: string;
+    d: unknown;
+    at?: number;
+}
+/** an entry or a packet, with its server */
+export type Refused = Partial<Entry> & Partial<Packet> & {server: string};
+
 export interface Recorder {
     on(event: 'refused',
-        listener: (entry: Entry & {server: string}, error: string) => void): this;
+        listener: (what: Refused, error: string) => void): this;
     on(event: 'trouble', listener: (error: Error) => void): this;
+    on(event: 'wanted',
+        listener: (server: string, ids: string[]) => void): this;
 }
 export class Recorder extends EventEmitter {
     private constructor();
     /** resolves when the entries are on disk */
     record(server: string, entries: Entry | Entry[],
         options?: {bot?: 'pro'}): Promise<void>;
+    /** the same for a packet; one of no server is left out */
+    forward(packet: Packet, options?: {bot?: 'pro'}): Promise<void>;
     /** resolves when guildlog has answered for all of them */
     flush(): Promise<void>;
     close(): Promise<void>;

@@ -1,9 +1,13 @@
-// What hands in entries: they are written to a spool on disk first and stay
-// there until guildlog has answered for them. One batch is under way at a time,
-// so entries of a server arrive in the order in which they were given.
+// What hands in packets and entries: they are written to a spool on disk first
+// and stay there until guildlog has answered for them. One batch is under way at
+// a time, so those of a server arrive in the order in which they were given.
 //
-// Nothing twice: an entry that was sent and not answered is sent again, and
-// guildlog takes the same event_id once in 24 hours.
+// Nothing twice: what was sent and not answered is sent again, and guildlog takes
+// the same packet, and the same event_id, once in 24 hours.
+//
+// A line of the spool is a packet if it begins so, else an entry:
+//
+//     {"server":"ID","at":MS,["bot":"pro",]"t":...,"d":...}
 
 import {createHash, randomUUID} from 'node:crypto';
 import {EventEmitter} from 'node:events';
@@ -16,16 +20,22 @@ import {Spool} from './spool.js';
 const BATCH_BYTES = 4 * 1024 * 1024;
 const LOADED = 20_000;             // lines in memory, and those of one segment
 const PATIENCE = 3_600_000;        // ms: for so long "retry" is obeyed
+const PACKET = /^\{"server":"\d+","at":\d+,("bot":"pro",)?/;
+const ENTRIES = ['/logs'];
+const PACKETS = ['/events', {}];
+const PRO_PACKETS = ['/events', {bot: 'pro'}];
+const NAMES_ITSELF = ['GUILD_CREATE', 'GUILD_UPDATE', 'GUILD_DELETE'];
 
 
-// Emits "refused" (entry, error) for each entry that is refused for good, and
-// "trouble" (error) for each attempt that failed as a whole
+// Emits "refused" (packet or entry, error) for each that is refused for good,
+// "trouble" (error) for each attempt that failed as a whole, and "wanted" (server,
+// ids): people whom guildlog would like to know, as by a GUILD_MEMBERS_CHUNK
 export class Recorder extends EventEmitter {
 
     // spool: the folder, of this process alone; bytes: the most it may have;
-    // batch: entries at once, up to 1,000; linger: ms in which a batch
-    // gathers; unknown: called with the id of a server that guildlog does not
-    // know, to PUT it
+    // batch: packets or entries at once, up to 1,000; linger: ms in which a
+    // batch gathers; unknown: called with the id of a server that guildlog does
+    // not know, to PUT it
     static async open(connection, {spool, bytes = 256 * 1024 * 1024,
         batch = 500, linger = 50, unknown = null})
     {
@@ -41,7 +51,7 @@ export class Recorder extends EventEmitter {
         recorder.idle = [];            // for all to be done
         recorder.stop = new AbortController();
         recorder.count = {taken: 0, recorded: 0, duplicates: 0, refused: 0,
-            dropped: {}, batches: 0, failures: 0};
+            dropped: {}, unknown: {}, batches: 0, failures: 0};
         recorder.running = recorder.#run();
         return recorder;
     }
@@ -49,28 +59,25 @@ export class Recorder extends EventEmitter {
 
     // Resolves when the entries are on disk. Waits while the spool is full;
     // fails with Full if as many calls as a batch has entries already wait
-    async record(server, entries, {bot} = {}) {
-        const lines = [entries].flat().map((entry) => JSON.stringify({server,
-            ...bot && {bot}, ...identified(server, bot, entry)}));
-        const bytes = lines.reduce((sum, line) => sum
-            + Buffer.byteLength(line) + 1, 0);
-
-        if (bytes > this.spool.most || this.waiting.length >= this.batch
-            && !this.spool.hasRoomFor(this.waitingBytes + bytes))
-        {
-            throw new Full('the spool has no room');
-        }
-        await new Promise((resolve, reject) => {
-            this.waiting.push({lines, bytes, resolve, reject});
-            this.waitingBytes += bytes;
-            this.#enter();
-        });
-        this.count.taken += lines.length;
-        this.#wake();
+    record(server, entries, {bot} = {}) {
+        return this.#take([entries].flat().map((entry) => JSON.stringify({server,
+            ...bot && {bot}, ...identified(server, bot, entry)})));
     }
 
 
-    // Resolves when guildlog has answered for all entries taken so far
+    // The same for a packet, as the gateway sends it; one of no server is left
+    // out. "at": when it was heard, ms
+    async forward({t, d, at = Date.now()}, {bot} = {}) {
+        const server = serverIn(t, d);
+
+        if (server) {
+            await this.#take([JSON.stringify({server, at, ...bot && {bot}, t,
+                d})]);
+        }
+    }
+
+
+    // Resolves when guildlog has answered for all that was taken so far
     flush() {
         return new Promise((resolve) => {
             this.idle.push(resolve);
@@ -92,7 +99,26 @@ export class Recorder extends EventEmitter {
     // Since the start; spoolBytes: of what is on disk now
     get counters() {
         return {...this.count, dropped: {...this.count.dropped},
-            spoolBytes: this.spool.size};
+            unknown: {...this.count.unknown}, spoolBytes: this.spool.size};
+    }
+
+
+    async #take(lines) {
+        const bytes = lines.reduce((sum, line) => sum
+            + Buffer.byteLength(line) + 1, 0);
+
+        if (bytes > this.spool.most || this.waiting.length >= this.batch
+            && !this.spool.hasRoomFor(this.waitingBytes + bytes))
+        {
+            throw new Full('the spool has no room');
+        }
+        await new Promise((resolve, reject) => {
+            this.waiting.push({lines, bytes, resolve, reject});
+            this.waitingBytes += bytes;
+            this.#enter();
+        });
+        this.count.taken += lines.length;
+        this.#wake();
     }
 
 
@@ -153,15 +179,19 @@ export class Recorder extends EventEmitter {
         let bytes = 0;
 
         for (const line of this.lines) {
+            if (batch.length >= this.most) {
+                break;
+            }
+            if (this.rests.get(serverOf(line))?.until > now) {
+                continue;
+            }
             bytes += line.text.length;
-            if (batch.length && bytes > BATCH_BYTES
-                || batch.length >= this.most)
+            if (batch.length && (bytes > BATCH_BYTES
+                || endpointOf(line) !== endpointOf(batch[0])))
             {
                 break;
             }
-            if (!(this.rests.get(serverOf(line))?.until > now)) {
-                batch.push(line);
-            }
+            batch.push(line);
         }
 
         if (!this.lines.length) {
@@ -194,11 +224,13 @@ export class Recorder extends EventEmitter {
 
 
     async #send(batch) {
+        const [path, query] = endpointOf(batch[0]);
         let answer;
 
         this.count.batches++;
         try {
-            answer = await this.connection.call('POST', '/logs', {
+            answer = await this.connection.call('POST', path, {
+                query: query && {...query, sent: Date.now()},
                 body: `[${batch.map(({text}) => text).join(',')}]`,
                 again: true, patience: 0, signal: this.stop.signal});
         } catch (error) {
@@ -217,10 +249,23 @@ export class Recorder extends EventEmitter {
         this.most = Math.min(this.most * 2, this.batch);
         this.count.recorded += answer.recorded;
         this.count.duplicates += answer.duplicates;
-        for (const [rule, n] of Object.entries(answer.dropped)) {
-            this.count.dropped[rule] = (this.count.dropped[rule] ?? 0) + n;
-        }
+        add(this.count.dropped, answer.dropped);
+        add(this.count.unknown, answer.unknown);
+        this.#want(batch, answer.wanted);
         await this.#done(batch, await this.#errors(batch, answer.errors));
+    }
+
+
+    // An id of the answer is of the servers whose packets have it
+    #want(batch, wanted = []) {
+        for (const [server, lines] of wanted.length ? byServer(batch) : []) {
+            const ids = wanted.filter((id) =>
+                lines.some(({text}) => text.includes(`"${id}"`)));
+
+            if (ids.length) {
+                this.emit('wanted', server, ids);
+            }
+        }
     }
 
 
@@ -280,9 +325,46 @@ export class Recorder extends EventEmitter {
 }
 
 
+// The server of a packet; undefined: none
+function serverIn(t, d) {
+    return NAMES_ITSELF.includes(t) ? d.id : d.guild_id;
+}
+
+
 // A line begins with {"server":"ID"
 function serverOf({text}) {
     return text.slice(11, text.indexOf('"', 11));
+}
+
+
+function byServer(lines) {
+    const servers = new Map();
+
+    for (const line of lines) {
+        const server = serverOf(line);
+
+        if (!servers.has(server)) {
+            servers.set(server, []);
+        }
+        servers.get(server).push(line);
+    }
+    return servers;
+}
+
+
+// What takes a line: [path, query]
+function endpointOf({text}) {
+    const [packet, pro] = PACKET.exec(text) ?? [];
+
+    return !packet ? ENTRIES : pro ? PRO_PACKETS : PACKETS;
+}
+
+
+// to the numbers by name
+function add(sums, numbers = {}) {
+    for (const [name, n] of Object.entries(numbers)) {
+        sums[name] = (sums[name] ?? 0) + n;
+    }
 }
 
 

@@ -106,3 +106,33 @@ TYPES = {
     'ruleAction': 101,
     # up to here
 }
+
+# by an intent's bit: the types that come by it alone
+ONLY: dict[int, list[str]] = {
+    # made by util/types: intents
+    1: ['memberJoin', 'memberLeave', 'serverAvatarUpdate', 'boostAdd',
+        'boostRemove'],
+    2: ['threadCreate', 'threadDelete', 'voiceMoved', 'serverDeafen',
+        'serverMute', 'serverUndeafen', 'serverUnmute', 'voiceDisconnected',
+        'inviteCreate', 'inviteDelete', 'nicknameUpdate', 'channelCreate',
+        'channelDelete', 'channelUpdate', 'roleCreate', 'roleDelete',
+        'roleUpdate', 'messagePin', 'messageUnpin', 'emojiCreate',
+        'emojiDelete', 'emojiUpdate', 'ban', 'timeout', 'kick',
+        'timeoutRemove', 'unban', 'roleGiven', 'roleTaken', 'membersPruned',
+        'channelPermsAdd', 'channelPermsRemove', 'channelPermsUpdate',
+        'rolePermsUpdate', 'serverIconUpdate', 'roleIconUpdate',
+        'voiceStatusUpdate', 'botAdd', 'stageStart', 'stageEnd', 'stageUpdate',
+        'eventCreate', 'eventDelete', 'eventUpdate', 'webhookCreate',
+        'webhookDelete', 'webhookUpdate', 'webhookAvatarUpdate',
+        'channelFollow', 'channelUnfollow', 'channelFollowUpdate',
+        'threadUpdate', 'stickerCreate', 'stickerDelete', 'stickerUpdate',
+        'soundCreate', 'soundDelete', 'soundUpdate', 'automodRuleCreate',
+        'automodRuleDelete', 'automodRuleUpdate'],
+    7: ['streamStart', 'streamEnd', 'videoStart', 'videoStop', 'voiceSwitch',
+        'voiceJoin', 'voiceLeave', 'stageSpeakerStart', 'stageSpeakerInvite',
+        'stageSpeakerStop'],
+    9: ['attachmentDelete', 'threadMessageEdit', 'messageEdit', 'pollDelete'],
+    10: ['reactionRemove', 'reactionRemoveBundle'],
+    21: ['ruleAction'],
+    # up to here
+}
