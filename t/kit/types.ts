@@ -1,5 +1,6 @@
 import {Guildlog, Operator, RateLimited} from 'guildlog';
 import {attach} from 'guildlog/discord';
+import {TYPES} from 'guildlog/log-types';
 
 const api = new Guildlog({url: 'http://localhost/api', token: 'x'});
 const operator = new Operator({url: 'unix:/run/guildlog/operator.sock'});
@@ -27,10 +28,16 @@ const recorder = await operator.recorder({spool: '/var/spool/bot'});
 await recorder.record('100000000000000001', {type: 5, content: 'x'});
 // @ts-expect-error: no such field
 await recorder.record('100000000000000001', {type: 5, contents: 'x'});
-recorder.on('refused', (entry, error) => console.log(entry.type, error));
+await recorder.forward({t: 'GUILD_CREATE', d: {id: '100000000000000001'}});
+// @ts-expect-error: no packet
+await recorder.forward({type: 5});
+recorder.on('refused', (what, error) => console.log(what.type, what.t, error));
+recorder.on('wanted', (server, ids) => console.log(server, ids.length));
 const seconds = (error: unknown) =>
     error instanceof RateLimited ? error.retryAfter : 0;
 console.log(seconds, recorder.counters.recorded);
+const ban: number | undefined = TYPES.ban;
+console.log(ban);
 const adapter = await attach({on: () => null}, operator, {spool: '/tmp/bot'});
 const sentences: string[] = adapter.missing;
 console.log(sentences, adapter.counters.lost);
