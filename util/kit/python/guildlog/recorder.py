@@ -1,15 +1,20 @@
-"""What hands in entries: they are written to a spool on disk first and stay
-there until guildlog has answered for them. One batch is under way at a time, so
-entries of a server arrive in the order in which they were given.
+"""What hands in entries and packets: they are lines of a spool on disk first,
+and stay there until guildlog has answered for them. One batch is under way at a
+time, so those of a server arrive in the order in which they were given.
 
-Nothing twice: an entry that was sent and not answered is sent again, and
-guildlog takes the same event_id once in 24 hours."""
+Nothing twice: what was sent and not answered is sent again, and guildlog takes
+the same event_id, and the same packet, once in 24 hours.
+
+A line of a packet begins with {"server":"ID","at":TIME, and behind it may stand
+"bot":"pro"; every other line is an entry. The package for Node.js has the
+same."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import re
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,16 +30,25 @@ BATCH_BYTES = 4 * 1024 * 1024
 LOADED = 20_000                    # lines in memory, and those of one segment
 PATIENCE = 3_600.0                 # s: for so long "retry" is obeyed
 
+ENTRIES = '/logs'
+PACKETS = '/events?sent={}'
+PRO = f'{PACKETS}&bot=pro'
+HEAD = re.compile(rb'\{"server":"[^"]*","at":[^,]*,("bot":"pro",)?')
+ID = re.compile(rb'"(\d+)"')
+OWN = ('GUILD_CREATE', 'GUILD_UPDATE', 'GUILD_DELETE')     # d is the server
+
 Entry = Mapping[str, Any]
+Packet = Mapping[str, Any]
 Refused = Callable[[dict[str, Any], str], object]
 Trouble = Callable[[Exception], object]
 Unknown = Callable[[str], Awaitable[object]]
+Wanted = Callable[[str, list[str]], object]
 
 log = logging.getLogger('guildlog')
 
 
-def log_refused(entry: dict[str, Any], error: str) -> None:
-    log.error('an entry was refused: %s: %s', error, entry)
+def log_refused(line: dict[str, Any], error: str) -> None:
+    log.error('guildlog refused this: %s: %.1000s', error, line)
 
 
 def log_trouble(error: Exception) -> None:
@@ -42,7 +56,7 @@ def log_trouble(error: Exception) -> None:
 
 
 class Rest:
-    """A server whose entries wait for a moment; times of the monotonic clock"""
+    """A server whose lines wait for a moment; times of the monotonic clock"""
 
     def __init__(self) -> None:
         self.since = time.monotonic()
@@ -51,7 +65,7 @@ class Rest:
 
 
 class Call(NamedTuple):
-    """A call of record() that waits for room"""
+    """A call of record() or forward() that waits for room"""
 
     lines: list[bytes]
     size: int
@@ -61,13 +75,15 @@ class Call(NamedTuple):
 class Recorder:
 
     def __init__(self, connection: Connection, spool: Spool, batch: int,
-                 linger: float, unknown: Unknown | None, refused: Refused,
+                 linger: float, unknown: Unknown | None,
+                 wanted: Wanted | None, refused: Refused,
                  trouble: Trouble) -> None:
         self.connection = connection
         self.spool = spool
         self.batch = self.most = batch
         self.linger = linger
         self.unknown = unknown
+        self.wanted = wanted
         self.refused = refused
         self.trouble = trouble
         self.lines: list[Line] = []            # of the spool, in order
@@ -82,48 +98,51 @@ class Recorder:
             'taken', 'recorded', 'duplicates', 'refused', 'batches',
             'failures'), 0)
         self.dropped: dict[str, int] = {}      # by rule
+        self.strange: dict[str, int] = {}      # by event: what nobody knows
         self.running = asyncio.create_task(self._run())
 
     @classmethod
     async def open(cls, connection: Connection, spool: str, *,
                    bytes: int = 256 * 1024 * 1024, batch: int = 500,
                    linger: float = 0.05, unknown: Unknown | None = None,
+                   wanted: Wanted | None = None,
                    refused: Refused = log_refused,
                    trouble: Trouble = log_trouble) -> Recorder:
         """spool: the folder, of this process alone; bytes: the most it may
-        have; batch: entries at once, up to 1,000; linger: seconds in which a
+        have; batch: lines at once, up to 1,000; linger: seconds in which a
         batch gathers; unknown: called with the id of a server that guildlog
-        does not know, to PUT it; refused: called with each entry that is
-        refused for good, and why; trouble: with the error of each attempt that
-        failed as a whole"""
+        does not know, to PUT it; wanted: with a server and the ids of people
+        there whose names guildlog does not know; refused: with each entry or
+        packet that is refused for good, and why; trouble: with the error of
+        each attempt that failed as a whole"""
         return cls(connection, await Spool.open(spool, bytes), batch, linger,
-                   unknown, refused, trouble)
+                   unknown, wanted, refused, trouble)
 
     async def record(self, server: str, entries: Entry | Sequence[Entry], *,
                      bot: str | None = None) -> None:
         """Returns when the entries are on disk. Waits while the spool is full;
         fails with Full if as many calls as a batch has entries already wait"""
-        lines = [json_of({'server': server, **({'bot': bot} if bot else {}),
-                          **identified(server, bot, entry)})
-                 for entry in ([entries] if isinstance(entries, Mapping)
-                               else entries)]
-        size = size_of(lines)
+        await self._take([
+            json_of({'server': server, **({'bot': bot} if bot else {}),
+                     **identified(server, bot, entry)})
+            for entry in ([entries] if isinstance(entries, Mapping)
+                          else entries)])
 
-        if self.stop.is_set():
-            raise Full('the recorder was closed')
-        if size > self.spool.most or len(self.waiting) >= self.batch \
-                and not self.spool.has_room_for(self.waiting_size + size):
-            raise Full('the spool has no room')
-        call = Call(lines, size, asyncio.get_running_loop().create_future())
-        self.waiting.append(call)
-        self.waiting_size += size
-        self._enter()
-        await call.written
-        self.count['taken'] += len(lines)
-        self.fresh.set()
+    async def forward(self, packet: Packet, *, bot: str | None = None) -> None:
+        """packet: "t" and "d" as the gateway sends them, and perhaps "at", when
+        it was heard (ms; now). Returns when it is on disk; waits and fails as
+        record() does. One that is about no server is not taken"""
+        t, d = packet['t'], packet['d']
+        server = None if not isinstance(d, Mapping) \
+            else d.get('id' if t in OWN else 'guild_id')
+
+        if isinstance(server, str):
+            await self._take([json_of({
+                'server': server, 'at': packet.get('at', now_ms()),
+                **({'bot': 'pro'} if bot == 'pro' else {}), 't': t, 'd': d})])
 
     async def flush(self) -> None:
-        """Returns when guildlog has answered for all entries taken so far"""
+        """Returns when guildlog has answered for all that was taken so far"""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         self.idle.append(done)
@@ -149,7 +168,23 @@ class Recorder:
     def counters(self) -> dict[str, Any]:
         """Since the start; spool_bytes: of what is on disk now"""
         return {**self.count, 'dropped': {**self.dropped},
-                'spool_bytes': self.spool.size}
+                'unknown': {**self.strange}, 'spool_bytes': self.spool.size}
+
+    async def _take(self, lines: list[bytes]) -> None:
+        size = size_of(lines)
+
+        if self.stop.is_set():
+            raise Full('the recorder was closed')
+        if size > self.spool.most or len(self.waiting) >= self.batch \
+                and not self.spool.has_room_for(self.waiting_size + size):
+            raise Full('the spool has no room')
+        call = Call(lines, size, asyncio.get_running_loop().create_future())
+        self.waiting.append(call)
+        self.waiting_size += size
+        self._enter()
+        await call.written
+        self.count['taken'] += len(lines)
+        self.fresh.set()
 
     def _enter(self) -> None:
         """Calls enter in their order: who waits for room keeps the others
@@ -182,7 +217,8 @@ class Recorder:
                 failures += 1
 
     async def _next(self) -> list[Line]:
-        """Lines to send; waits for some, or for the end of a rest"""
+        """Lines to send, all of one kind; waits for some, or for the end of a
+        rest"""
         # Race: what comes while they are looked for is not slept over
         self.fresh.clear()
         if len(self.lines) < LOADED:
@@ -192,12 +228,14 @@ class Recorder:
         batch: list[Line] = []
         size = 0
         for line in self.lines:
-            size += len(line.text)
-            if batch and size > BATCH_BYTES or len(batch) >= self.most:
-                break
             rest = self.rests.get(server_of(line))
-            if not rest or rest.until <= now:
-                batch.append(line)
+            if rest and rest.until > now:
+                continue
+            size += len(line.text)
+            if batch and (size > BATCH_BYTES or len(batch) >= self.most
+                          or place_of(line) != place_of(batch[0])):
+                break
+            batch.append(line)
 
         if not self.lines:
             for done in self.idle:
@@ -222,7 +260,7 @@ class Recorder:
     async def _send(self, batch: list[Line]) -> None:
         self.count['batches'] += 1
         self.call = asyncio.create_task(self.connection.call(
-            'POST', '/logs', again=True, patience=0,
+            'POST', place_of(batch[0]).format(now_ms()), again=True, patience=0,
             body=b'[' + b','.join(line.text for line in batch) + b']'))
         try:
             answer = await self.call
@@ -241,9 +279,23 @@ class Recorder:
         self.most = min(self.most * 2, self.batch)
         self.count['recorded'] += answer['recorded']
         self.count['duplicates'] += answer['duplicates']
-        for rule, n in answer['dropped'].items():
-            self.dropped[rule] = self.dropped.get(rule, 0) + n
+        add(self.dropped, answer['dropped'])
+        add(self.strange, answer.get('unknown', {}))
         await self._done(batch, await self._errors(batch, answer['errors']))
+        self._want(batch, answer.get('wanted', []))
+
+    def _want(self, batch: list[Line], ids: list[str]) -> None:
+        """An id is of the servers in whose lines it stands"""
+        if not self.wanted or not ids:
+            return
+        named: dict[str, set[str]] = {}
+
+        for line in batch:
+            named.setdefault(server_of(line), set()).update(
+                id.decode() for id in ID.findall(line.text))
+        for server, those in named.items():
+            if there := [id for id in ids if id in those]:
+                self.wanted(server, there)
 
     async def _errors(self, batch: list[Line],
                       errors: list[dict[str, Any]]) -> set[Line]:
@@ -282,7 +334,7 @@ class Recorder:
         self._enter()
 
     def _rest(self, server: str) -> bool:
-        """The server's entries wait for a moment; false: they have for too
+        """The server's lines wait for a moment; false: they have for too
         long"""
         now = time.monotonic()
         rest = self.rests.setdefault(server, Rest())
@@ -298,10 +350,26 @@ def server_of(line: Line) -> str:
     return line.text[11:line.text.index(b'"', 11)].decode()
 
 
+def place_of(line: Line) -> str:
+    """Where it is sent"""
+    packet = HEAD.match(line.text)
+
+    return ENTRIES if not packet else PRO if packet[1] else PACKETS
+
+
+def add(sums: dict[str, int], more: dict[str, int]) -> None:
+    for name, n in more.items():
+        sums[name] = sums.get(name, 0) + n
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
 def identified(server: str, bot: str | None, entry: Entry) -> dict[str, Any]:
     """With an event_id and a time. The same entry with the same time is the
     same event, for the package for Node.js, too; the ids grow with time"""
-    now = int(time.time() * 1000)
+    now = now_ms()
     if entry.get('event_id') is not None:
         return {'timestamp': now, **entry}
 
