@@ -1,7 +1,7 @@
 # "guildlog.discord: attach(client, guildlog) and logs appear": discord.py, as Debian
-# has it, sees what discord.js sees in discord.t. bot.py plays it and says what has to
-# come. Connections end, guildlog is away: each marker is recorded once, those of a
-# server in their order.
+# has it, hears what discord.js hears in discord.t. bot.py plays it and says what has
+# to come. Connections end, guildlog is away, the bot ends: each marker is recorded
+# once, those of a server in their order.
 
 use lib 't/lib';
 use Guildlog;
@@ -18,6 +18,15 @@ $ENV{DIR}      = $nginx->prefix . '/spools';
 my @lines = Guildlog::Program->obey('t/kit/python/bot.py',
     stop  => sub { $nginx->stop },
     start => sub { $nginx->start },
+
+    # what the keeper does behind DELETE
+    forget => sub {
+        my ($server) = @_;
+        wait_for {
+            $nginx->sql('select server_forget(?, 1000)', $server);
+            !$nginx->sql('select 1 from server where guild_id = ?', $server);
+        } 60, 'the server is forgotten';
+    },
 );
 markers_are_right($nginx, map { /^# markers: (\d+)/ } @lines);
 

@@ -7,7 +7,9 @@ import os
 import time
 from pathlib import Path
 
+import guildlog.discord
 from guildlog import Full, Operator
+from guildlog.discord import attach
 from tap import equal, fails, ok, run, until
 
 folder = Path(os.environ['DIR'])
@@ -271,10 +273,149 @@ async def test_full(played):
     await fails(recorder.forward(told(1)), Full, 'a recorder that is closed')
 
 
+class Guild:
+
+    def __init__(self, questions):
+        self.questions = questions
+
+    async def query_members(self, *, user_ids, limit, cache):
+        self.questions.append(user_ids)
+        if user_ids == [666]:
+            raise TimeoutError
+
+
+class Client:
+    """What attach() uses of a client of discord.py"""
+
+    def __init__(self):
+        self.questions = []
+
+    def get_guild(self, id):
+        return Guild(self.questions) if id == int(A) else None
+
+    async def hear(self, t, d, **more):
+        await self.on_socket_raw_receive(json.dumps({'t': t, 'd': d, 'op': 0,
+                                                     's': 1, **more}))
+
+
+async def answered(adapter):
+    """What was heard is with guildlog"""
+    await asyncio.gather(*adapter.writing)
+    await adapter.recorder.flush()
+
+
+async def test_attach(played):
+    client, trouble, refused = Client(), [], []
+    adapter = await attach(client, played.operator, str(folder / 'attach'),
+                           bot='pro', trouble=trouble.append,
+                           refused=lambda *args: refused.append(args))
+    guild = {'id': A, 'name': 'A', 'members': [{'user': {'id': '5'}}]}
+    lax = {'guild_id': A, 'id': '5', 'x': [1.5, None, True, {}],
+           'presences': []}
+
+    await client.hear('READY', {'user': {'id': '1'}})
+    await client.hear(None, None, op=11)
+    await client.hear('GUILD_CREATE', {**guild, 'presences': [{'x': 1}]})
+    for t in 'INTERACTION_CREATE', 'PRESENCE_UPDATE', 'TYPING_START':
+        await client.hear(t, {'guild_id': A})
+    await client.hear('NEW_EVENT', lax)
+    await answered(adapter)
+    equal([(one['t'], one['d']) for one in sum(played.bodies, [])],
+          [('GUILD_CREATE', guild), ('NEW_EVENT', lax)],
+          'packets are forwarded as they are, but what nobody logs')
+    ok(all(path.endswith('&bot=pro') for path, _ in played.requests),
+       '... by that bot')
+
+    # a server that was forgotten
+
+    async def refuse(error, t='MESSAGE_DELETE'):
+        played.answers.append({'errors': [{'index': 0, 'error': error}]})
+        await client.hear(t, {'guild_id': A, 'id': A})
+        await answered(adapter)
+
+    await refuse('t: bad')
+    equal([len(refused), len(trouble)], [1, 0], 'what is bad is refused')
+    for error in 'server: is being forgotten', 'server: unknown':
+        await refuse(error)
+    equal([len(refused), [f'the server {A}:' in str(one) for one in trouble]],
+          [1, [True]], 'a server that was forgotten is told once')
+    equal(adapter.counters['refused'], 3, '... and what is lost is counted')
+    await client.hear('GUILD_CREATE', guild)
+    await refuse('server: unknown')
+    equal(len(trouble), 2, '... and once more when it has come back')
+
+    # names
+
+    trouble.clear()
+    guildlog.discord.PAUSE = 3600
+    many = [str(n) for n in range(1000, 1250)]
+    played.answers.append({'wanted': many})
+    await client.hear('X', {'guild_id': A, 'ids': many})
+    await answered(adapter)
+    adapter.want(A, ['1000', '7'])
+    adapter.want(B, ['7'])
+    await asyncio.wait([adapter.asking], timeout=0)
+    equal(client.questions, [[*range(1000, 1100)]],
+          'the platform is asked for names: of 100 people, once a while')
+
+    async def asked(*people):
+        client.questions.clear()
+        adapter.want(A, [*people])
+        await asyncio.wait([adapter.asking])
+        return client.questions
+
+    adapter.asking.cancel()
+    await asyncio.wait([adapter.asking])
+    guildlog.discord.PAUSE = 0
+    equal(await asked('8', '1000'), [
+        [*range(1100, 1200)], [*range(1200, 1250), 7, 8]],
+        '... then of the others, of nobody twice')
+    guildlog.discord.REMEMBERED = 3
+    equal([*await asked('7', '8'), *await asked('7', '9')], [[7, 8], [9]],
+          '... but when more are remembered than may be')
+    guildlog.discord.AGAIN = 0
+    await asked('5')
+    equal(await asked('5'), [[5]], '... or after an hour')
+    await asked('666')
+    ok(len(trouble) == 1 and A in str(trouble[0])
+       and 'TimeoutError' in str(trouble[0]),
+       'a question without an answer is told')
+    guildlog.discord.PAUSE = 3600
+    await asyncio.wait([adapter.asking])
+    for n in '12345':
+        adapter.want(A, [n])
+    equal(adapter.wanted, {A: ['5']}, 'who waits for too long is forgotten')
+
+    # the end
+
+    played.away = True
+    trouble.clear()
+    await client.hear('X', {'guild_id': A, 'n': 1})
+    await adapter.close()
+    await client.hear('X', {'guild_id': A, 'n': 2})
+    left = b''.join(log.read_bytes() for log in
+                    (folder / 'attach').glob('*.log'))
+    equal([json.loads(one)['d'] for one in left.splitlines()],
+          [{'guild_id': A, 'n': 1}], 'what was just heard is in the spool')
+    await asyncio.gather(*adapter.writing)
+    equal(adapter.counters['lost'], 0, '... and nothing is lost')
+    played.away = False
+
+
+async def test_lost(played):
+    client, trouble = Client(), []
+    adapter = await attach(client, played.operator, str(folder / 'lost'),
+                           bytes=10, trouble=trouble.append)
+    await client.hear('X', {'guild_id': A})
+    await adapter.close()
+    ok(adapter.counters['lost'] == 1 and isinstance(trouble[0], Full),
+       'a packet for which there is no room is counted, and told')
+
+
 async def main():
     folder.mkdir(exist_ok=True)
     await test_lines()
-    for test in (test_kinds, test_answers, test_full):
+    for test in (test_kinds, test_answers, test_full, test_attach, test_lost):
         async with Played() as played:
             await test(played)
 

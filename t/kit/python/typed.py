@@ -26,8 +26,11 @@ async def calls() -> None:
     recorder = await operator.recorder('/var/spool/bot', batch=100)
     await recorder.record('100000000000000001', {'type': 5, 'content': 'x'})
     await recorder.record('100000000000000001', 5)      # type: ignore[arg-type]
+    await recorder.forward({'t': 'GUILD_DELETE', 'd': {}, 'at': 5}, bot='pro')
+    await recorder.forward('GUILD_DELETE')              # type: ignore[arg-type]
     print(recorder.counters['recorded'])
-    adapter = await attach(None, operator, '/tmp/bot')
+    adapter = await attach(None, operator, '/tmp/bot', bot='pro', batch=100)
+    await attach(None, operator, '/tmp/bot', refused=5) # type: ignore[arg-type]
     sentences: list[str] = adapter.missing
     print(sentences, adapter.counters['lost'])
 

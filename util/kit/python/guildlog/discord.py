@@ -1,53 +1,48 @@
-"""guildlog.discord: what a bot with discord.py 2 hands in. attach() hears the raw
-events of the gateway. It changes nothing else of the client."""
+"""guildlog.discord: a bot with discord.py 2 forwards what the gateway tells it,
+as it comes. Nothing is made of it here, and nothing else of the client is
+changed."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
 import time
 from typing import Any, Self
 
-from .directory import Directory
-from .events import AUDIT, Entry, entries_of
-from .events_table import EVENTS
-from .join import Join
-from .known import Known
-from .log_types import TYPES
+from .errors import GuildlogError
+from .log_types import ONLY
 from .operator import Operator
-from .recorder import Recorder, Trouble, log_trouble
+from .recorder import Recorder, Refused, Trouble, log_refused, log_trouble
 
-# the intents of the gateway, by their bits, and what each brings
-INTENTS = [
-    ('members', 1, 'GUILD_MEMBER_.*'),
-    ('moderation', 2, AUDIT),
-    ('voice_states', 7, 'VOICE_STATE_UPDATE'),
-    ('guild_messages', 9, 'MESSAGE_(UPDATE|DELETE|DELETE_BULK)'),
-    ('guild_reactions', 10, 'MESSAGE_REACTION_.*'),
-    ('auto_moderation_execution', 21, 'AUTO_MODERATION_ACTION_EXECUTION'),
-]
+# the intents of the gateway, by their bits
+INTENTS = {1: 'members', 2: 'moderation', 7: 'voice_states',
+           9: 'guild_messages', 10: 'guild_reactions',
+           21: 'auto_moderation_execution'}
 CONTENT = 1 << 15
 GUILDS = 1
 RAW = 'on_socket_raw_receive'
+UNTOLD = ('INTERACTION_CREATE', 'PRESENCE_UPDATE', 'TYPING_START')
+FORGOTTEN = ('server: unknown', 'server: is being forgotten')
 
-Data = dict[str, Any]
+AT_ONCE = 100                      # people in a question
+PAUSE = 1.0                        # s between two questions
+AGAIN = 3_600.0                    # s: for so long nobody is asked for again
+REMEMBERED = 10_000                # people who were asked for
 
 
 async def attach(client: Any, operator: Operator, spool: str, *,
-                 wait: float = 1.5, messages: int = 10_000,
-                 members: int = 100_000, bot: str | None = None,
+                 bot: str | None = None, refused: Refused = log_refused,
                  trouble: Trouble = log_trouble, **options: Any) -> Adapter:
     """client: a discord.Client with enable_debug_events, before its start;
-    spool: a folder; wait: seconds for what belongs together; messages and
-    members: how many are remembered; bot: 'pro'; options: those of a
+    spool: a folder; bot: 'pro'; options, refused and trouble: those of a
     recorder"""
     if not getattr(client, '_enable_debug_events', True):
         raise ValueError('the client needs enable_debug_events=True: without '
                          'it discord.py does not tell what it receives')
-    adapter = Adapter(client, operator, wait, messages, members, bot, trouble)
+    adapter = Adapter(client, bot, refused, trouble)
     adapter.recorder = await operator.recorder(
-        spool, trouble=trouble, unknown=adapter.introduce, **options)
+        spool, refused=adapter.refuse, trouble=trouble, wanted=adapter.want,
+        **options)
     adapter.listen()
     return adapter
 
@@ -56,17 +51,17 @@ class Adapter:
 
     recorder: Recorder
 
-    def __init__(self, client: Any, operator: Operator, wait: float,
-                 messages: int, members: int, bot: str | None,
+    def __init__(self, client: Any, bot: str | None, refused: Refused,
                  trouble: Trouble) -> None:
         self.client = client
-        self.operator = operator
         self.bot = bot
+        self.refused = refused
         self.trouble = trouble
-        self.known = Known(messages, members)
-        self.directory = Directory(operator, trouble)
-        self.join = Join(self._record, wait)
         self.writing: set[asyncio.Task[None]] = set()
+        self.strangers: set[str] = set()       # servers that were told of
+        self.asked: dict[tuple[str, str], float] = {}  # until when, for whom
+        self.wanted: dict[str, list[str]] = {}         # by server
+        self.asking: asyncio.Task[None] | None = None
         self.lost = 0
         self.closed = False
 
@@ -75,8 +70,9 @@ class Adapter:
         """What will not come, as sentences: intents that the client has not"""
         bits = self.client.intents.value
         sentences = [f'without the intent {name} these types do not come: '
-                     f'{", ".join(types_of(events))}'
-                     for name, bit, events in INTENTS if not bits & 1 << bit]
+                     f'{", ".join(ONLY[bit])}'
+                     for bit, name in INTENTS.items()
+                     if not bits & 1 << bit]
 
         if not bits & GUILDS:
             sentences.insert(0, 'without the intent guilds nothing has a name')
@@ -87,15 +83,8 @@ class Adapter:
 
     @property
     def counters(self) -> dict[str, Any]:
-        """lost: entries for which the spool had no room"""
+        """lost: packets for which the spool had no room"""
         return {**self.recorder.counters, 'lost': self.lost}
-
-    async def introduce(self, server: str) -> None:
-        """A server that guildlog does not know yet"""
-        known = self.known.servers.get(server)
-
-        await self.operator.server_put(
-            guild_id=server, body=named(known.guild if known else {}))
 
     def listen(self) -> None:
         """The client may have a handler of its own"""
@@ -103,10 +92,7 @@ class Adapter:
 
         async def hear(message: str) -> None:
             if not self.closed:
-                try:
-                    self.take(json.loads(message))
-                except Exception as error:
-                    self.trouble(error)
+                self.take(**json.loads(message))
             if own:
                 await own(message)
 
@@ -119,105 +105,72 @@ class Adapter:
         await self.close()
 
     async def close(self) -> None:
-        """Hands in what waits, and stops"""
+        """Hears nothing more. What guildlog has not answered for stays in the
+        spool, for the next process"""
         self.closed = True
-        self.join.end()
-        await self.directory.flush()
-        self.directory.close()
+        await asyncio.sleep(0)         # what was just heard is taken
         await self.recorder.close()
         await asyncio.gather(*self.writing)
+        if self.asking:
+            self.asking.cancel()
 
-    def take(self, packet: Data) -> None:
-        t, d = packet.get('t'), packet.get('d')
-        if not t or not isinstance(d, dict):
-            return
+    def take(self, t: str | None, d: Any, **_: Any) -> None:
+        if t and t not in UNTOLD:
+            task = asyncio.create_task(self._forward(t, d))
+            self.writing.add(task)
+            task.add_done_callback(self.writing.discard)
 
-        server = d.get('guild_id')
-        audit = t == AUDIT
-        self.known.count(t, d)
-        if t == 'GUILD_UPDATE' or server and (
-                audit or f'gateway {t}' in EVENTS):
-            of = server or d['id']
-            knows = self.known.of(of, t, d)
-            full = {**(knows.before or {}), **d} if t == 'MESSAGE_UPDATE' else d
-            at = int(time.time() * 1000)
-            shard = (int(of) >> 22) % (self.client.shard_count or 1)
-            for entry in entries_of(t, full, knows,
-                                    f'{at}.{shard}.{packet["s"]}', at):
-                self.join.give(of, entry, audit)
-        self.known.see(t, d)
-        self._list(t, d)
-
-    def _list(self, t: str, d: Data) -> None:
-        """What the directory has to know"""
-        directory = self.directory
-        server: Any = d.get('guild_id') or d.get('id')
-
-        if t == 'GUILD_CREATE' and not d.get('unavailable'):
-            directory.server(server, named(d))
-            directory.put(server, 'roles', map(role_of, d.get('roles', [])))
-            directory.put(server, 'channels', map(channel_of, [
-                *d.get('channels', []), *d.get('threads', [])]))
-            directory.put(server, 'members',
-                          map(member_of, d.get('members', [])))
-        elif t == 'GUILD_UPDATE':
-            directory.server(server, named(d))
-        elif t in ('GUILD_MEMBER_ADD', 'GUILD_MEMBER_UPDATE'):
-            directory.put(server, 'members', [member_of(d)])
-        elif t == 'GUILD_MEMBERS_CHUNK':
-            directory.put(server, 'members', map(member_of, d['members']))
-        elif t in ('GUILD_ROLE_CREATE', 'GUILD_ROLE_UPDATE'):
-            directory.put(server, 'roles', [role_of(d['role'])])
-        elif t == 'GUILD_ROLE_DELETE':
-            directory.remove(server, 'roles', d['role_id'])
-        elif t in ('CHANNEL_DELETE', 'THREAD_DELETE'):
-            directory.remove(server, 'channels', d['id'])
-        elif re.fullmatch('(CHANNEL|THREAD)_(CREATE|UPDATE)', t):
-            directory.put(server, 'channels', [channel_of(d)])
-
-    def _record(self, server: str, entry: Entry) -> None:
-        task = asyncio.create_task(self._write(server, entry))
-        self.writing.add(task)
-        task.add_done_callback(self.writing.discard)
-
-    async def _write(self, server: str, entry: Entry) -> None:
+    async def _forward(self, t: str, d: Any) -> None:
+        if t == 'GUILD_CREATE':
+            d.pop('presences', None)
         try:
-            await self.recorder.record(server, entry, bot=self.bot)
+            await self.recorder.forward({'t': t, 'd': d}, bot=self.bot)
         except Exception as error:
             self.lost += 1
             self.trouble(error)
+        else:
+            if t == 'GUILD_CREATE':
+                self.strangers.discard(d['id'])
 
+    def refuse(self, line: dict[str, Any], error: str) -> None:
+        """A server that was forgotten is told once, not packet by packet"""
+        server = line['server']
 
-def named(guild: Data) -> Data:
-    return {**({'name': guild['name'][:100]} if guild.get('name') else {}),
-            **({'owner_id': guild['owner_id']} if guild.get('owner_id')
-               else {})}
+        if 't' not in line or error not in FORGOTTEN:
+            self.refused(line, error)
+        elif server not in self.strangers:
+            self.strangers.add(server)
+            self.trouble(GuildlogError(
+                f'guildlog does not know the server {server}: what happens '
+                'there is not logged until the bot starts again'))
 
+    def want(self, server: str, ids: list[str]) -> None:
+        """Their names come as GUILD_MEMBERS_CHUNK"""
+        now = time.monotonic()
 
-def role_of(role: Data) -> Data:
-    return {'id': role['id'], 'name': role['name']}
+        if len(self.asked) >= REMEMBERED:
+            self.asked.clear()
+            self.wanted.clear()
+        for id in ids:
+            if self.asked.get((server, id), now) <= now:
+                self.asked[server, id] = now + AGAIN
+                self.wanted.setdefault(server, []).append(id)
+        if self.wanted and (not self.asking or self.asking.done()):
+            self.asking = asyncio.create_task(self._ask())
 
-
-def channel_of(channel: Data) -> Data:
-    parent = channel.get('parent_id')
-    return {'id': channel['id'], 'name': channel['name'],
-            'type': channel['type'], **({'parent': parent} if parent else {})}
-
-
-def member_of(member: Data) -> Data:
-    user = member['user']
-    return {'id': user['id'], 'name': user['username'],
-            'bot': bool(user.get('bot')), 'roles': member['roles']}
-
-
-def types_of(events: str) -> list[str]:
-    """The types that come from these events alone"""
-    gone: set[int] = set()
-    left: set[int] = set()
-
-    for event, rows in EVENTS.items():
-        origin, name = event.split(' ')
-        lost = events == AUDIT if origin == 'audit' \
-            else re.fullmatch(events, name)
-        (gone if lost else left).update(row[1] for row in rows)
-    return [key for key, number in TYPES.items() if number in gone - left]
+    async def _ask(self) -> None:
+        while self.wanted:
+            server, ids = next(iter(self.wanted.items()))
+            self.wanted[server] = ids[AT_ONCE:]
+            if not ids[AT_ONCE:]:
+                del self.wanted[server]
+            guild = self.client.get_guild(int(server))
+            try:
+                if guild:
+                    await guild.query_members(
+                        user_ids=[*map(int, ids[:AT_ONCE])], limit=AT_ONCE,
+                        cache=False)
+            except Exception as error:
+                self.trouble(GuildlogError(
+                    f'no names came of the server {server}: {error!r}'))
+            await asyncio.sleep(PAUSE)
