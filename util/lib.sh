@@ -18,7 +18,8 @@ packages_test=(busybox libcpanel-json-xs-perl libdbd-pg-perl
     libio-socket-ssl-perl libyaml-libyaml-perl
     libtap-parser-sourcehandler-pgtap-perl prometheus pgbouncer)
 packages_viewer=(chromium fonts-wqy-microhei)
-packages_python=(python3-discord mypy)
+packages_python=(python3-discord mypy python3-pip python3-setuptools
+    python3-venv python3-wheel)
 packages_bench=(wrk)
 packages_package=(build-essential debhelper)
 packages_check=(clang-tidy)
