@@ -141,8 +141,8 @@ class Adapter:
         elif server not in self.strangers:
             self.strangers.add(server)
             self.trouble(GuildlogError(
-                f'guildlog does not know the server {server}: what happens '
-                'there is not logged until the bot starts again'))
+                f'nothing that happens in the server {server} is logged '
+                f'({error})'))
 
     def want(self, server: str, ids: list[str]) -> None:
         """Their names come as GUILD_MEMBERS_CHUNK"""
