@@ -738,29 +738,25 @@ put_read_row(ngx_pool_t *pool, json_t *json, put_row_t *row)
 }
 
 
-/* the rows of a guild, by their times */
+/* the rows of a guild */
 
 static ngx_int_t
 put_end_guild(put_row_t *rows, ngx_uint_t n, int64_t now)
 {
-    ngx_int_t             rc;
-    ngx_uint_t            i;
-    ngx_guildlog_pair_t  *pairs;
+    ngx_int_t              rc;
+    ngx_uint_t             i;
+    ngx_guildlog_pair_t  **pairs;
 
-    pairs = ngx_alloc(n * sizeof(ngx_guildlog_pair_t), ngx_cycle->log);
+    pairs = ngx_alloc(n * sizeof(ngx_guildlog_pair_t *), ngx_cycle->log);
     if (pairs == NULL) {
         return NGX_ERROR;
     }
 
     for (i = 0; i < n; i++) {
-        pairs[i] = rows[i].pair;
+        pairs[i] = &rows[i].pair;
     }
 
     rc = ngx_guildlog_pair_end(pairs, n, now);
-
-    for (i = 0; i < n; i++) {
-        rows[i].pair = pairs[i];
-    }
 
     ngx_free(pairs);
 

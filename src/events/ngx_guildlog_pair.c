@@ -19,14 +19,29 @@
 #define PAIR_LEFT       2000       /* ms: a leaving behind its kick or ban */
 
 
+/* rows that may be one act: those of the audit log, and those of the gateway */
+
+typedef struct {
+    ngx_guildlog_pair_t  **audits;
+    ngx_uint_t             naudits;
+    ngx_guildlog_pair_t  **events;
+    ngx_uint_t             nevents;
+    ngx_guildlog_pair_t  **gaps;
+    ngx_uint_t             ngaps;
+} pair_group_t;
+
+
 static ngx_int_t pair_waits(const ngx_guildlog_pair_t *pair);
 static ngx_int_t pair_back(ngx_guildlog_pair_kind_e kind);
-static ngx_uint_t pair_asked(const ngx_guildlog_pair_t *event,
-    const ngx_guildlog_pair_t *pairs, ngx_uint_t n);
+static uint64_t pair_key(const ngx_guildlog_pair_t *pair);
+static int ngx_libc_cdecl pair_compare(const void *one, const void *two);
+static ngx_int_t pair_group(pair_group_t *group, int64_t now);
+static ngx_uint_t pair_asked(const pair_group_t *group,
+    const ngx_guildlog_pair_t *event);
 static ngx_uint_t pair_fits(const ngx_guildlog_pair_t *audit,
     const ngx_guildlog_pair_t *event);
-static ngx_guildlog_pair_t *pair_choose(const ngx_guildlog_pair_t *audit,
-    ngx_guildlog_pair_t *pairs, ngx_uint_t n);
+static ngx_guildlog_pair_t *pair_choose(const pair_group_t *group,
+    const ngx_guildlog_pair_t *audit);
 static ngx_int_t pair_join(ngx_guildlog_pair_t *audit,
     ngx_guildlog_pair_t *event);
 static ngx_int_t pair_take(json_t *entry, const char *name, json_t *other,
@@ -112,24 +127,143 @@ pair_back(ngx_guildlog_pair_kind_e kind)
 
 
 ngx_int_t
-ngx_guildlog_pair_end(ngx_guildlog_pair_t *pairs, ngx_uint_t n, int64_t now)
+ngx_guildlog_pair_end(ngx_guildlog_pair_t **pairs, ngx_uint_t n, int64_t now)
 {
     int64_t               latest;
-    ngx_uint_t            i;
+    ngx_uint_t            i, end;
+    pair_group_t          group;
+    ngx_guildlog_pair_t  *pair;
+
+    /* a raid is as long as it is: only what may belong together is compared */
+
+    ngx_qsort(pairs, n, sizeof(ngx_guildlog_pair_t *), pair_compare);
+
+    for (i = n; i > 0 && pairs[i - 1]->kind == NGX_GUILDLOG_PAIR_GAP; i--) {
+        /* they are last */
+    }
+
+    group.gaps = pairs + i;
+    group.ngaps = n - i;
+
+    for (i = 0; i < n; i = end) {
+        group.audits = pairs + i;
+        group.naudits = 0;
+
+        for (end = i; end < n; end++) {
+            pair = pairs[end];
+
+            if (pair->kind != pairs[i]->kind || pair->bot != pairs[i]->bot
+                || pair_key(pair) != pair_key(pairs[i]))
+            {
+                break;
+            }
+
+            group.naudits += pair->audit;
+        }
+
+        group.events = group.audits + group.naudits;
+        group.nevents = end - i - group.naudits;
+
+        if (pair_group(&group, now) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+
+    latest = 0;
+
+    for (i = 0; i < n; i++) {
+        latest = ngx_max(latest, pairs[i]->at);
+    }
+
+    /* what comes late, after an outage, finds what it came behind */
+
+    for (i = 0; i < n; i++) {
+        if (!pairs[i]->ended && !pairs[i]->ends) {
+            latest = ngx_min(latest, pairs[i]->at);
+        }
+    }
+
+    for (i = 0; i < n; i++) {
+        pair = pairs[i];
+
+        pair->goes = (pair->ended || pair->ends)
+                     && pair->at + PAIR_KEPT < latest
+                     && pair->due + PAIR_KEPT < now;
+    }
+
+    return NGX_OK;
+}
+
+
+/* what is equal of those that may belong together */
+
+static uint64_t
+pair_key(const ngx_guildlog_pair_t *pair)
+{
+    switch (pair->kind) {
+
+    case NGX_GUILDLOG_PAIR_SWITCH:
+    case NGX_GUILDLOG_PAIR_DELETION:
+    case NGX_GUILDLOG_PAIR_PURGE:
+        return pair->channel;
+
+    case NGX_GUILDLOG_PAIR_LEAVING:
+        return pair->target;
+
+    default:
+        return 0;
+    }
+}
+
+
+/* by what may belong together, the audit log first */
+
+static int ngx_libc_cdecl
+pair_compare(const void *one, const void *two)
+{
+    uint64_t                    a, b;
+    const ngx_guildlog_pair_t  *first, *second;
+
+    first = *(ngx_guildlog_pair_t *const *) one;
+    second = *(ngx_guildlog_pair_t *const *) two;
+
+    if (first->kind != second->kind) {
+        return first->kind < second->kind ? -1 : 1;
+    }
+
+    if (first->bot != second->bot) {
+        return first->bot < second->bot ? -1 : 1;
+    }
+
+    a = pair_key(first);
+    b = pair_key(second);
+
+    if (a != b) {
+        return a < b ? -1 : 1;
+    }
+
+    return second->audit - first->audit;
+}
+
+
+static ngx_int_t
+pair_group(pair_group_t *group, int64_t now)
+{
+    ngx_uint_t            i, j;
     ngx_guildlog_pair_t  *audit, *event;
 
     /* an audit entry decides when nothing that is before it can come any more;
        one that has found its event takes it along */
 
-    for (i = 0; i < n; i++) {
-        audit = &pairs[i];
+    for (i = 0; i < group->naudits; i++) {
+        audit = group->audits[i];
 
-        if (!audit->audit || audit->ended || audit->due > now) {
+        if (audit->ended || audit->due > now) {
             continue;
         }
 
         audit->ends = 1;
-        event = pair_choose(audit, pairs, n);
+        event = pair_choose(group, audit);
 
         if (event) {
             if (pair_join(audit, event) != NGX_OK) {
@@ -142,43 +276,25 @@ ngx_guildlog_pair_end(ngx_guildlog_pair_t *pairs, ngx_uint_t n, int64_t now)
         }
     }
 
-    latest = 0;
+    for (i = 0; i < group->nevents; i++) {
+        event = group->events[i];
 
-    for (i = 0; i < n; i++) {
-        event = &pairs[i];
+        if (event->ended || event->ends) {
+            continue;
+        }
 
-        if (!event->audit && !event->ended && !event->ends) {
-            event->ends = event->due <= now && !pair_asked(event, pairs, n);
+        event->ends = event->due <= now && !pair_asked(group, event);
 
-            /* whoever was kicked or banned did not leave */
+        /* whoever was kicked or banned did not leave */
 
-            if (event->kind == NGX_GUILDLOG_PAIR_LEAVING) {
-                for (audit = pairs; audit < pairs + n; audit++) {
-                    if (audit->audit && pair_fits(audit, event)) {
-                        event->joined = 1;
-                        event->ends = 1;
-                    }
+        if (event->kind == NGX_GUILDLOG_PAIR_LEAVING) {
+            for (j = 0; j < group->naudits; j++) {
+                if (pair_fits(group->audits[j], event)) {
+                    event->joined = 1;
+                    event->ends = 1;
                 }
             }
         }
-
-        latest = ngx_max(latest, event->at);
-    }
-
-    /* what comes late, after an outage, finds what it came behind */
-
-    for (i = 0; i < n; i++) {
-        if (!pairs[i].ended && !pairs[i].ends) {
-            latest = ngx_min(latest, pairs[i].at);
-        }
-    }
-
-    for (i = 0; i < n; i++) {
-        event = &pairs[i];
-
-        event->goes = (event->ended || event->ends)
-                      && event->at + PAIR_KEPT < latest
-                      && event->due + PAIR_KEPT < now;
     }
 
     return NGX_OK;
@@ -188,16 +304,15 @@ ngx_guildlog_pair_end(ngx_guildlog_pair_t *pairs, ngx_uint_t n, int64_t now)
 /* has an audit entry come in time for it that decides only later? */
 
 static ngx_uint_t
-pair_asked(const ngx_guildlog_pair_t *event, const ngx_guildlog_pair_t *pairs,
-    ngx_uint_t n)
+pair_asked(const pair_group_t *group, const ngx_guildlog_pair_t *event)
 {
     ngx_uint_t                  i;
     const ngx_guildlog_pair_t  *audit;
 
-    for (i = 0; i < n; i++) {
-        audit = &pairs[i];
+    for (i = 0; i < group->naudits; i++) {
+        audit = group->audits[i];
 
-        if (audit->audit && !audit->ended && !audit->ends
+        if (!audit->ended && !audit->ends
             && audit->at <= event->at + pair_waits(event)
             && pair_fits(audit, event))
         {
@@ -209,58 +324,52 @@ pair_asked(const ngx_guildlog_pair_t *event, const ngx_guildlog_pair_t *pairs,
 }
 
 
-/* may they be one act? */
+/* may these two of a group be one act? */
 
 static ngx_uint_t
 pair_fits(const ngx_guildlog_pair_t *audit, const ngx_guildlog_pair_t *event)
 {
-    if (event->audit || event->kind != audit->kind || event->bot != audit->bot)
-    {
-        return 0;
-    }
-
-    if (audit->kind == NGX_GUILDLOG_PAIR_LEAVING) {
-        return event->target == audit->target
-               && audit->at <= event->at + pair_waits(event)
-               && event->at <= audit->at + PAIR_LEFT;
-    }
-
-    if (event->at < audit->at - pair_back(audit->kind)
-        || event->at > audit->at + PAIR_BEHIND)
-    {
-        return 0;
-    }
-
     switch (audit->kind) {
 
-    case NGX_GUILDLOG_PAIR_HANGUP:
-        return 1;
-
-    case NGX_GUILDLOG_PAIR_SWITCH:
-        return event->channel == audit->channel;
+    case NGX_GUILDLOG_PAIR_LEAVING:
+        return audit->at <= event->at + pair_waits(event)
+               && event->at <= audit->at + PAIR_LEFT;
 
     case NGX_GUILDLOG_PAIR_DELETION:
-        return event->channel == audit->channel
-               && (event->target == 0 || event->target == audit->target);
+        if (event->target != 0 && event->target != audit->target) {
+            return 0;
+        }
+
+        break;
 
     case NGX_GUILDLOG_PAIR_PURGE:
-        return event->channel == audit->channel
-               && event->count == audit->count;
+        if (event->count != audit->count) {
+            return 0;
+        }
+
+        break;
+
+    case NGX_GUILDLOG_PAIR_HANGUP:
+    case NGX_GUILDLOG_PAIR_SWITCH:
+        break;
 
     default:
         return 0;
     }
+
+    return event->at >= audit->at - pair_back(audit->kind)
+           && event->at <= audit->at + PAIR_BEHIND;
 }
 
 
 /* the one event that it must have been, or NULL */
 
 static ngx_guildlog_pair_t *
-pair_choose(const ngx_guildlog_pair_t *audit, ngx_guildlog_pair_t *pairs,
-    ngx_uint_t n)
+pair_choose(const pair_group_t *group, const ngx_guildlog_pair_t *audit)
 {
-    ngx_uint_t            i;
-    ngx_guildlog_pair_t  *event;
+    ngx_uint_t                  i;
+    ngx_guildlog_pair_t        *event;
+    const ngx_guildlog_pair_t  *other;
 
     if (audit->entry == NULL || audit->kind == NGX_GUILDLOG_PAIR_LEAVING
         || (audit->count > 1 && audit->kind != NGX_GUILDLOG_PAIR_PURGE))
@@ -268,23 +377,23 @@ pair_choose(const ngx_guildlog_pair_t *audit, ngx_guildlog_pair_t *pairs,
         return NULL;
     }
 
-    event = NULL;
-
-    for (i = 0; i < n; i++) {
-
-        if (pairs[i].kind == NGX_GUILDLOG_PAIR_GAP
-            && pairs[i].at >= audit->at - PAIR_OTHER
-            && pairs[i].at <= audit->at + PAIR_BEHIND)
+    for (i = 0; i < group->ngaps; i++) {
+        if (group->gaps[i]->at >= audit->at - PAIR_OTHER
+            && group->gaps[i]->at <= audit->at + PAIR_BEHIND)
         {
             return NULL;
         }
+    }
 
-        if (pair_fits(audit, &pairs[i])) {
+    event = NULL;
+
+    for (i = 0; i < group->nevents; i++) {
+        if (pair_fits(audit, group->events[i])) {
             if (event) {
                 return NULL;
             }
 
-            event = &pairs[i];
+            event = group->events[i];
         }
     }
 
@@ -298,10 +407,11 @@ pair_choose(const ngx_guildlog_pair_t *audit, ngx_guildlog_pair_t *pairs,
 
     /* of those that may have come by then, whenever this is decided */
 
-    for (i = 0; i < n; i++) {
-        if (pairs[i].audit && &pairs[i] != audit
-            && pairs[i].at <= audit->at + PAIR_BEHIND
-            && pair_fits(&pairs[i], event))
+    for (i = 0; i < group->naudits; i++) {
+        other = group->audits[i];
+
+        if (other != audit && other->at <= audit->at + PAIR_BEHIND
+            && pair_fits(other, event))
         {
             return NULL;
         }

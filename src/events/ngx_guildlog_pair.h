@@ -53,11 +53,11 @@ ngx_int_t ngx_guildlog_pair_wait(ngx_guildlog_pair_kind_e kind,
     ngx_uint_t audit);
 
 /*
- * Decides, of all rows of a guild and bot in the order of their times, what
- * ends now: each by itself or, where both are certain, two as one.  The entry
- * of both is then that of the audit log's row.  NGX_ERROR: memory.
+ * Decides, of all rows of a guild, what ends now: each by itself or, where
+ * both are certain, two as one.  The entry of both is then that of the audit
+ * log's row.  Leaves the pointers in another order.  NGX_ERROR: memory.
  */
-ngx_int_t ngx_guildlog_pair_end(ngx_guildlog_pair_t *pairs, ngx_uint_t n,
+ngx_int_t ngx_guildlog_pair_end(ngx_guildlog_pair_t **pairs, ngx_uint_t n,
     int64_t now);
 
 
