@@ -32,7 +32,6 @@ typedef struct {
 
 
 static ngx_int_t pair_waits(const ngx_guildlog_pair_t *pair);
-static ngx_int_t pair_back(ngx_guildlog_pair_kind_e kind);
 static uint64_t pair_key(const ngx_guildlog_pair_t *pair);
 static int ngx_libc_cdecl pair_compare(const void *one, const void *two);
 static ngx_int_t pair_group(pair_group_t *group, int64_t now);
@@ -44,8 +43,6 @@ static ngx_guildlog_pair_t *pair_choose(const pair_group_t *group,
     const ngx_guildlog_pair_t *audit);
 static ngx_int_t pair_join(ngx_guildlog_pair_t *audit,
     ngx_guildlog_pair_t *event);
-static ngx_int_t pair_take(json_t *entry, const char *name, json_t *other,
-    const char *from);
 
 
 /* by the number of a log type */
@@ -115,14 +112,6 @@ static ngx_int_t
 pair_waits(const ngx_guildlog_pair_t *pair)
 {
     return ngx_guildlog_pair_wait(pair->kind, pair->audit);
-}
-
-
-static ngx_int_t
-pair_back(ngx_guildlog_pair_kind_e kind)
-{
-    return (kind == NGX_GUILDLOG_PAIR_HANGUP
-            || kind == NGX_GUILDLOG_PAIR_SWITCH) ? PAIR_VOICE : PAIR_OTHER;
 }
 
 
@@ -329,6 +318,10 @@ pair_asked(const pair_group_t *group, const ngx_guildlog_pair_t *event)
 static ngx_uint_t
 pair_fits(const ngx_guildlog_pair_t *audit, const ngx_guildlog_pair_t *event)
 {
+    ngx_int_t  back;
+
+    back = PAIR_OTHER;
+
     switch (audit->kind) {
 
     case NGX_GUILDLOG_PAIR_LEAVING:
@@ -351,13 +344,14 @@ pair_fits(const ngx_guildlog_pair_t *audit, const ngx_guildlog_pair_t *event)
 
     case NGX_GUILDLOG_PAIR_HANGUP:
     case NGX_GUILDLOG_PAIR_SWITCH:
+        back = PAIR_VOICE;
         break;
 
     default:
         return 0;
     }
 
-    return event->at >= audit->at - pair_back(audit->kind)
+    return event->at >= audit->at - back
            && event->at <= audit->at + PAIR_BEHIND;
 }
 
@@ -426,46 +420,44 @@ pair_choose(const pair_group_t *group, const ngx_guildlog_pair_t *audit)
 static ngx_int_t
 pair_join(ngx_guildlog_pair_t *audit, ngx_guildlog_pair_t *event)
 {
-    json_t     *entry, *seen;
-    ngx_int_t   rc;
-
-    entry = audit->entry;
-    seen = event->entry;
-
-    switch (audit->kind) {
-
-    case NGX_GUILDLOG_PAIR_HANGUP:
-    case NGX_GUILDLOG_PAIR_SWITCH:
-        rc = pair_take(entry, "target", seen, "executor");
-        rc |= pair_take(entry, "channel", seen, "channel");
-        rc |= pair_take(entry, "name", seen, "name");
-        (void) json_object_del(entry, "count");
-        return rc;
-
-    default:
-        rc = pair_take(entry, "type", seen, "type");
-        rc |= pair_take(entry, "timestamp", seen, "timestamp");
-        rc |= pair_take(entry, "target", seen, "target");
-        rc |= pair_take(entry, "channel", seen, "channel");
-        rc |= pair_take(entry, "content", seen, "content");
-        rc |= pair_take(entry, "messages", seen, "messages");
-        rc |= pair_take(entry, "messagesTruncated", seen, "messagesTruncated");
-        rc |= pair_take(entry, "count", seen, "count");
-        return rc;
-    }
-}
-
-
-static ngx_int_t
-pair_take(json_t *entry, const char *name, json_t *other, const char *from)
-{
     json_t  *value;
 
-    value = json_object_get(other, from);
+    static const struct {
+        const char  *name;
+        const char  *from;
+    } *take, voice[] = {
+        { "target", "executor" },
+        { "channel", "channel" },
+        { "name", "name" },
+        { NULL, NULL }
+    }, messages[] = {
+        { "type", "type" },
+        { "timestamp", "timestamp" },
+        { "target", "target" },
+        { "channel", "channel" },
+        { "content", "content" },
+        { "messages", "messages" },
+        { "messagesTruncated", "messagesTruncated" },
+        { "count", "count" },
+        { NULL, NULL }
+    };
 
-    if (value == NULL) {
-        return NGX_OK;
+    take = messages;
+
+    if (audit->kind == NGX_GUILDLOG_PAIR_HANGUP
+        || audit->kind == NGX_GUILDLOG_PAIR_SWITCH)
+    {
+        take = voice;
+        (void) json_object_del(audit->entry, "count");
     }
 
-    return json_object_set(entry, name, value) == 0 ? NGX_OK : NGX_ERROR;
+    for ( /* void */ ; take->name; take++) {
+        value = json_object_get(event->entry, take->from);
+
+        if (value && json_object_set(audit->entry, take->name, value) != 0) {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
 }
