@@ -83,8 +83,12 @@ begin
     if '' = any (docs) then
         delete from directory d
          using unnest(guilds, kinds, ids, docs) n (guild, kind, id, doc)
-         where n.doc = '' and n.kind between 1 and 3
-           and d.guild_id = n.guild and d.kind = n.kind - 1 and d.id = n.id;
+         cross join lateral (
+               select x.ctid from directory x
+                where x.guild_id = n.guild and x.kind = n.kind - 1
+                  and x.id >= n.id and x.id <= n.id
+                order by x.id limit 1) k
+         where n.doc = '' and n.kind between 1 and 3 and d.ctid = k.ctid;
     end if;
 end $$;
 

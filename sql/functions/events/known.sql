@@ -1,5 +1,6 @@
 -- What events need to know: one statement over all servers of a batch, never
--- one for each. Every need is looked up by a primary key.
+-- one for each. Every need is looked up by a primary key, one by one, whatever
+-- a young table seems to hold.
 --
 -- Kinds: 0 server, 1 member, 2 channel, 3 role (as the directory has them, one
 -- more than there), 4 what a member was, 5 voice state, 6 what the server was,
@@ -31,8 +32,12 @@ begin
                        else '","obstacle":"' || server_obstacle(n.guild)
                             || '"}' end as doc
           from unnest(guilds, kinds) with ordinality n (guild, kind, place)
-          left join server s on s.guild_id = n.guild
-          left join event_head h on h.guild_id = n.guild
+          left join lateral (
+               select x.guild_id, x.forgotten_at, x.plan from server x
+                where x.guild_id = n.guild offset 0) s on true
+          left join lateral (
+               select x.version from event_head x
+                where x.guild_id = n.guild offset 0) h on true
          cross join lateral (
                select bit_or(1 << x.bot) as files from logging_channels x
                 where x.guild_id = n.guild
@@ -42,18 +47,18 @@ begin
         select n.place::int, events_named(d, u)
           from unnest(guilds, kinds, ids) with ordinality
                    n (guild, kind, id, place)
-          join directory d
-            on d.guild_id = n.guild and d.kind = n.kind - 1 and d.id = n.id
-          left join directory u
-            on n.kind = 2 and u.guild_id = n.guild and u.kind = 1
-           and u.id = d.parent
+         cross join lateral directory_one(n.guild, n.kind - 1, n.id) d
+          left join lateral directory_one(n.guild, 1, d.parent) u
+            on n.kind = 2
          where n.kind between 1 and 3
          union all
         select n.place::int, k.doc
           from unnest(guilds, kinds, ids) with ordinality
                    n (guild, kind, id, place)
-          join known k
-            on k.guild_id = n.guild and k.kind = n.kind and k.id = n.id
+         cross join lateral (
+               select x.doc from known x
+                where x.guild_id = n.guild and x.kind = n.kind
+                  and x.id = n.id offset 0) k
          where n.kind between 4 and 7) f;
 
     for more in
@@ -98,29 +103,29 @@ begin
         select n.place::int, '[' || coalesce(r.names, '') || ']' as doc
           from unnest(guilds, kinds, ids) with ordinality
                    n (guild, kind, id, place)
-          join directory d
-            on d.guild_id = n.guild and d.kind = 0 and d.id = n.id
+         cross join lateral directory_one(n.guild, 0, n.id) d
          cross join lateral (
                select string_agg('{"id":"' || u.id || '","name":' || to_json(
                           coalesce(x.name, u.id::text)) || '}', ','
                           order by u.place) as names
                  from unnest(d.roles) with ordinality u (id, place)
-                 left join directory x
-                   on x.guild_id = n.guild and x.kind = 2 and x.id = u.id) r
+                 left join lateral directory_one(n.guild, 2, u.id) x
+                   on true) r
          where n.kind = 10
          union all
         select n.place::int, '{"id":"' || d.id || '",'
                              || substr(events_named(d, u), 2)
           from unnest(guilds, kinds, ids) with ordinality
                    n (guild, kind, id, place)
-          join known k
-            on k.guild_id = n.guild and k.kind in (5, 7) and k.id = n.id
-          join directory d
-            on d.guild_id = n.guild and d.kind = 1
-           and d.id = substring(k.doc::json ->> 'channel_id'
-                                from '^[1-8]?[0-9]{1,18}$')::bigint
-          left join directory u
-            on u.guild_id = n.guild and u.kind = 1 and u.id = d.parent
+         cross join unnest('{5,7}'::smallint[]) o (kind)
+         cross join lateral (
+               select substring(x.doc::json ->> 'channel_id'
+                                from '^[1-8]?[0-9]{1,18}$')::bigint as channel
+                 from known x
+                where x.guild_id = n.guild and x.kind = o.kind
+                  and x.id = n.id offset 0) k
+         cross join lateral directory_one(n.guild, 1, k.channel) d
+          left join lateral directory_one(n.guild, 1, d.parent) u on true
          where n.kind = 11) f;
 end $$;
 
