@@ -27,10 +27,10 @@
 #define stmt_args_18  stmt_args_17 ",$18"
 #define stmt_args_19  stmt_args_18 ",$19"
 #define stmt_args_20  stmt_args_19 ",$20"
-#define stmt_args_30  stmt_args_20                                            \
-    ",$21,$22,$23,$24,$25,$26,$27,$28,$29,$30"
-#define stmt_args_41  stmt_args_30                                            \
-    ",$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41"
+#define stmt_args_32  stmt_args_20                                            \
+    ",$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32"
+#define stmt_args_41  stmt_args_32                                            \
+    ",$33,$34,$35,$36,$37,$38,$39,$40,$41"
 
 #define READ        NGX_GUILDLOG_STMT_READ
 #define LONG        NGX_GUILDLOG_STMT_LONG

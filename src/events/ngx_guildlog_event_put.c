@@ -46,7 +46,9 @@ typedef enum {
 typedef enum {
     END_ENDED = 2,               /* guilds, bots, events */
     END_GONE = 5,
-    END_ABSORBED = 8
+    END_ABSORBED = 8,
+    END_JOINED = 11,             /* by guild; behind the columns of entries */
+    END_ALONE
 } put_end_e;
 
 
@@ -599,16 +601,13 @@ put_array_text(ngx_guildlog_json_t *w, const ngx_str_t *text)
 
 ngx_int_t
 ngx_guildlog_event_put_ends(ngx_pool_t *pool, const ngx_str_t *rows,
-    int64_t now, ngx_str_t *args, ngx_uint_t *joined, ngx_uint_t *alone)
+    int64_t now, ngx_str_t *args)
 {
     put_row_t               *row;
-    ngx_uint_t               i, j, n;
+    ngx_uint_t               i, j, n, joined, alone;
     ngx_array_t              list;
     ngx_guildlog_json_t      w[NGX_GUILDLOG_EVENT_END_NARGS];
     ngx_guildlog_columns_t   columns;
-
-    *joined = 0;
-    *alone = 0;
 
     if (ngx_array_init(&list, pool, 64, sizeof(put_row_t)) != NGX_OK
         || put_read(pool, rows, &list) != NGX_OK)
@@ -637,6 +636,9 @@ ngx_guildlog_event_put_ends(ngx_pool_t *pool, const ngx_str_t *rows,
             return NGX_ERROR;
         }
 
+        joined = 0;
+        alone = 0;
+
         for (j = i; j < i + n; j++) {
 
             if (row[j].pair.goes) {
@@ -652,27 +654,32 @@ ngx_guildlog_event_put_ends(ngx_pool_t *pool, const ngx_str_t *rows,
 
             if (row[j].pair.joined) {
                 put_end_key(&w[END_ABSORBED], &row[j]);
-                (*joined)++;
+                joined++;
 
             } else if (row[j].pair.entry) {
-                *alone += row[j].pair.audit && !row[j].pair.paired;
+                alone += row[j].pair.audit && !row[j].pair.paired;
 
                 if (put_record(&columns, pool, row[j].pair.entry) != NGX_OK) {
                     return NGX_ERROR;
                 }
             }
         }
+
+        ngx_guildlog_json_number(&w[END_JOINED], joined);
+        ngx_guildlog_json_number(&w[END_ALONE], alone);
     }
 
     for (i = END_ENDED; i < NGX_GUILDLOG_EVENT_END_NARGS; i++) {
         ngx_guildlog_json_end(&w[i]);
 
-        if (ngx_guildlog_json_written(&w[i], &args[i]) != NGX_OK) {
+        j = i < END_JOINED ? i : i + NGX_GUILDLOG_COLUMN_LAST;
+
+        if (ngx_guildlog_json_written(&w[i], &args[j]) != NGX_OK) {
             return NGX_ERROR;
         }
     }
 
-    return ngx_guildlog_columns_end(&columns, args + i);
+    return ngx_guildlog_columns_end(&columns, args + END_JOINED);
 }
 
 

@@ -12,10 +12,10 @@
 #include "log/ngx_guildlog_columns.h"
 
 
-/* of operator_events(), and of events_end(), before the columns of entries */
+/* of operator_events(), and of events_end(), without the columns of entries */
 
 #define NGX_GUILDLOG_EVENT_PUT_NARGS  22
-#define NGX_GUILDLOG_EVENT_END_NARGS  11
+#define NGX_GUILDLOG_EVENT_END_NARGS  13
 
 #define NGX_GUILDLOG_EVENT_PUT_ALL                                            \
     (NGX_GUILDLOG_EVENT_PUT_NARGS + NGX_GUILDLOG_COLUMN_LAST)
@@ -58,10 +58,10 @@ ngx_int_t ngx_guildlog_event_put_args(ngx_guildlog_event_put_t *put,
 /*
  * Of the lines of events_due(): decides, and writes the arguments of
  * events_end(), NGX_GUILDLOG_EVENT_END_ALL, of which the first two are the
- * caller's.  *joined and *alone count pairs.  NGX_ERROR: memory.
+ * caller's.  NGX_ERROR: memory.
  */
 ngx_int_t ngx_guildlog_event_put_ends(ngx_pool_t *pool, const ngx_str_t *rows,
-    int64_t now, ngx_str_t *args, ngx_uint_t *joined, ngx_uint_t *alone);
+    int64_t now, ngx_str_t *args);
 
 
 #endif /* _NGX_GUILDLOG_EVENT_PUT_H_INCLUDED_ */

@@ -25,8 +25,6 @@ struct ngx_guildlog_pairs_s {
     ngx_guildlog_db_query_t       *query;
     ngx_pool_t                    *turn;     /* NULL: between two turns */
     ngx_msec_t                     wait;     /* for the next one */
-    ngx_uint_t                     joined;
-    ngx_uint_t                     alone;
     ngx_msec_t                     asked;    /* the database, last */
     ngx_atomic_uint_t              waiting;  /* what requests had told then */
     ngx_event_t                    timer;
@@ -186,10 +184,7 @@ pairs_decide(ngx_guildlog_pairs_t *pairs, ngx_guildlog_db_result_t *result)
     rows = ngx_guildlog_db_result_value(result, 0, 2);
     now = ngx_guildlog_db_result_number(result, 0, 3);
 
-    if (ngx_guildlog_event_put_ends(pairs->turn, &rows, now, args,
-                                    &pairs->joined, &pairs->alone)
-        != NGX_OK)
-    {
+    if (ngx_guildlog_event_put_ends(pairs->turn, &rows, now, args) != NGX_OK) {
         ngx_log_error(NGX_LOG_ERR, pairs->log, 0,
                       "guildlog database \"%V\": pairs of events cannot be "
                       "ended", &pairs->database->name);
@@ -204,7 +199,8 @@ pairs_decide(ngx_guildlog_pairs_t *pairs, ngx_guildlog_db_result_t *result)
 }
 
 
-/* of 409 nothing was done, for somebody else has packets or has ended them */
+/* of a guild of which somebody else has packets, or has ended them, nothing was
+   done; 409: of all of them */
 
 static void
 pairs_ended(void *data, ngx_guildlog_db_result_t *result)
@@ -229,9 +225,9 @@ pairs_ended(void *data, ngx_guildlog_db_result_t *result)
         }
 
         ngx_guildlog_stats_count(pairs->stats, NGX_GUILDLOG_COUNT_PAIRS_JOINED,
-                                 pairs->joined);
+                                 ngx_guildlog_db_result_number(result, 0, 3));
         ngx_guildlog_stats_count(pairs->stats, NGX_GUILDLOG_COUNT_PAIRS_ALONE,
-                                 pairs->alone);
+                                 ngx_guildlog_db_result_number(result, 0, 4));
     }
 
     pairs_next(pairs);

@@ -104,23 +104,7 @@ declare
 begin
     body := '{}';
     counts := '{}';
-
-    if 0 = any (versions) then
-        insert into event_head (guild_id, version)
-        select n.guild, 0
-          from unnest(guilds, versions) n (guild, version)
-         where n.version = 0
-         order by n.guild
-        on conflict do nothing;
-    end if;
-
-    update event_head h
-       set version = h.version + 1
-      from (select u.guild, u.version
-              from unnest(guilds, versions) u (guild, version)
-             order by u.guild offset 0) n
-     where h.guild_id = n.guild and h.version = n.version;
-    get diagnostics taken = row_count;
+    taken := cardinality(events_heads(guilds, versions));
     wanted := (select count(*) from unnest(versions) v where v >= 0);
 
     -- behind the heads: who forgets a server waits for these from here on
@@ -142,6 +126,36 @@ begin
     status := 200;
 exception when sqlstate 'GL409' then
     status := 409;
+end $$;
+
+
+-- Takes the heads of those of these servers that still have the versions that
+-- were read, in the order of their ids: which they are.
+
+create or replace function events_heads(guilds bigint[], versions bigint[],
+    out its bigint[])
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+    if 0 = any (versions) then
+        insert into event_head (guild_id, version)
+        select n.guild, 0
+          from unnest(guilds, versions) n (guild, version)
+         where n.version = 0
+         order by n.guild
+        on conflict do nothing;
+    end if;
+
+    with taken as (
+        update event_head h
+           set version = h.version + 1
+          from (select u.guild, u.version
+                  from unnest(guilds, versions) u (guild, version)
+                 order by u.guild offset 0) n
+         where h.guild_id = n.guild and h.version = n.version
+        returning h.guild_id)
+    select coalesce(array_agg(t.guild_id), '{}') into its from taken t;
 end $$;
 
 

@@ -79,8 +79,9 @@ end $$;
 
 -- What was decided, of the versions that were read: entries are recorded, rows
 -- end or go, and the events of those that were absorbed stay known as arrivals
--- without an entry, so that they are duplicates from then on. 409: others were
--- first, and nothing is done.
+-- without an entry, so that they are duplicates from then on. Of a server of
+-- which others were first nothing is done, and joined and alone, counts by
+-- server, are summed without it. 409: that is so of all of them.
 
 create or replace function events_end(guilds bigint[], versions bigint[],
     end_guilds bigint[], end_bots smallint[], end_events text[],
@@ -91,35 +92,85 @@ create or replace function events_end(guilds bigint[], versions bigint[],
     executor_bots boolean[], executor_roles text[], targets text[],
     target_bots boolean[], target_roles text[], channels text[],
     parents text[], categories text[], proxied boolean[], prefixed int[],
-    crowded int[], docs text, errors jsonb, out status int, out body text,
-    out counts text)
+    crowded int[], docs text, errors jsonb, guild_joined int[] default '{}',
+    guild_alone int[] default '{}', out status int, out body text,
+    out counts text, out joined bigint, out alone bigint)
 language plpgsql security definer set search_path = guildlog, pg_temp
 set lock_timeout = '2s' as $$
 declare
     absorbed  constant text[] := array_fill(null::text,
                                    array[cardinality(absorbed_events)]);
+    taken     constant bigint[] := pairs_take(guilds, versions);
     did       record;
+    ended     record;
 begin
-    select t.status, t.body, t.counts into status, body, counts
-      from events_take(guilds, versions, '[]') t;
+    body := '{}';
+    counts := '{}';
+    status := case when taken = '{}' then 409 else 200 end;
 
     if status <> 200 then
         return;
     end if;
 
-    did := record_together(entry_guilds || absorbed_guilds,
-        entry_bots || absorbed_bots, row(events || absorbed_events,
-        types || absorbed::smallint[],
-        times, executors, executor_bots, executor_roles, targets, target_bots,
-        target_roles, channels, parents, categories, proxied, prefixed,
-        crowded)::batch, string_to_array(docs, e'\n') || absorbed, errors);
+    -- one without an event is not recorded
 
-    perform pairs_end(end_guilds, end_bots, end_events);
-    perform pairs_go(gone_guilds, gone_bots, gone_events);
+    did := record_together(entry_guilds || absorbed_guilds,
+        entry_bots || absorbed_bots,
+        row(pairs_taken(taken, entry_guilds || absorbed_guilds,
+                        events || absorbed_events),
+        types || absorbed::smallint[], times, executors, executor_bots,
+        executor_roles, targets, target_bots, target_roles, channels, parents,
+        categories, proxied, prefixed, crowded)::batch,
+        string_to_array(docs, e'\n') || absorbed, errors);
+
+    perform pairs_end(end_guilds, end_bots, pairs_taken(taken, end_guilds,
+                                                        end_events));
+    perform pairs_go(gone_guilds, gone_bots, pairs_taken(taken, gone_guilds,
+                                                         gone_events));
+
+    select array_agg(u.verdict order by u.place) as verdicts,
+           array_agg(u.id order by u.place) as ids into ended
+      from unnest(entry_guilds, did.verdicts, did.ids) with ordinality
+               u (guild, verdict, id, place)
+     where u.guild = any (taken);
 
     select t.body, t.counts into body, counts
-      from events_told(did.verdicts[: cardinality(events)],
-                       did.ids[: cardinality(events)], did.told) t;
+      from events_told(coalesce(ended.verdicts, '{}'),
+                       coalesce(ended.ids, '{}'), did.told) t;
+
+    select sum(n.joined), sum(n.alone) into joined, alone
+      from unnest(guilds, guild_joined, guild_alone) n (guild, joined, alone)
+     where n.guild = any (taken);
+end $$;
+
+
+-- Takes the heads of those that nobody has changed or forgets: which they are.
+
+create or replace function pairs_take(guilds bigint[], versions bigint[])
+returns bigint[] language plpgsql as $$
+declare
+    its   constant bigint[] := events_heads(guilds, versions);
+    shut  constant text[] := server_obstacles(its);
+begin
+    return case when num_nonnulls(variadic shut) = 0 then its
+                else array(select u.guild
+                             from unnest(its, shut) u (guild, obstacle)
+                            where u.obstacle is null) end;
+end $$;
+
+
+-- The events of these servers, and null in the place of others.
+
+create or replace function pairs_taken(taken bigint[], guilds bigint[],
+    events text[])
+returns text[] language plpgsql immutable as $$
+begin
+    return case when guilds <@ taken then events
+                else array(select case when u.guild = any (taken)
+                                       then u.event end
+                             from unnest(guilds, events) with ordinality
+                                      u (guild, event, place)
+                            order by u.place) end;
 end $$;
 
 

@@ -201,7 +201,9 @@ $$, $$
              'gone_events text[], absorbed_guilds bigint[], '
              'absorbed_bots smallint[], absorbed_events text[], '
              'entry_guilds bigint[], entry_bots smallint[], @entries, '
-             'OUT status integer, OUT body text, OUT counts text'),
+             'guild_joined integer[], guild_alone integer[], '
+             'OUT status integer, OUT body text, OUT counts text, '
+             'OUT joined bigint, OUT alone bigint'),
         ('operator', 'operator_server_put', 'input jsonb'),
         ('operator', 'operator_server_forget', null),
         ('operator', 'operator_person_forget', 'user_id bigint'),

@@ -6,7 +6,7 @@
 \ir ../setup.psql
 \ir ../events.psql
 \ir ../forget.psql
-select plan(45);
+select plan(52);
 
 \set other 900000000000000002
 select operator_server_put(:other, '{"name": "Other"}') \g /dev/null
@@ -123,6 +123,34 @@ select pg_temp.ends(array[:other], absorbed => pg_temp.pair('alone', 0,
 \g /dev/null
 select is(count(*)::int, 1, 'one may be absorbed alone')
   from log_arrival where guild_id = :other and id is null;
+
+-- of two servers somebody else has changed one
+
+select pg_temp.events(array[:guild, :other], pairs => pg_temp.pair('mine')
+           || pg_temp.pair('his own', guild => :other)
+           || pg_temp.pair('his other', guild => :other)) \g /dev/null
+select pg_temp.version_of(:guild) - 1 as before,
+       pg_temp.version_of(:other) as version \gset
+select status, body as answer, counts, joined, alone from pg_temp.ends(
+    array[:guild, :other], pg_temp.pair('mine') || pg_temp.pair('his own',
+    guild => :other), pg_temp.pair('his other', guild => :other),
+    pg_temp.pair('mine') || pg_temp.pair('his own', guild => :other), '[
+    {"server": 900000000000000001, "event_id": "mine too", "type": 18},
+    {"server": 900000000000000002, "event_id": "his too", "type": 18}]',
+    array[:before, :version], '{1,2}', '{4,8}') \gset
+select is(array[:status, :joined, :alone]::int[], '{200,2,8}',
+          'the other one ends');
+select is(:'counts'::jsonb, '{"recorded": 1}', 'and is counted');
+select is(:'answer'::jsonb -> 'verdicts', '["recorded"]', 'and is answered');
+select is(array(select event_id || ':' || state from pair
+                 where event_id ~ '^(mine|his)' order by 1),
+          '{his own:1,mine:0}', 'its rows end and go, those of the first wait');
+select is(array(select event_id from log_arrival
+                 where event_id ~ '^(mine|his)' order by 1),
+          '{his own,his too}', 'its events are known, those of the first are not');
+select is(pg_temp.version_of(:guild), :before + 1::bigint, 'the first is as it was');
+select is(pg_temp.version_of(:other), :version + 1::bigint, 'the other has changed');
+delete from pair where event_id ~ '^(mine|his)';
 
 -- what is left
 
