@@ -12,6 +12,7 @@
 #define PAIRS_IDLE    30000    /* ms, nobody has told that something waits */
 #define PAIRS_SOON    10       /* ms, more is due */
 #define PAIRS_RETRY   5000     /* ms, the database refused */
+#define PAIRS_REST    3        /* times as long as a turn took, up to one */
 #define PAIRS_GUILDS  "100"    /* of a turn */
 #define PAIRS_POOL    16384    /* bytes */
 
@@ -253,12 +254,19 @@ pairs_refused(ngx_guildlog_pairs_t *pairs, ngx_guildlog_db_result_t *result)
 static void
 pairs_next(ngx_guildlog_pairs_t *pairs)
 {
+    ngx_msec_t  rest;
+
+    /* where many wait something is always due soon */
+
+    rest = PAIRS_REST * (ngx_current_msec - pairs->asked);
+    rest = ngx_min(rest, PAIRS_TURN);
+
     if (pairs->turn) {
         ngx_destroy_pool(pairs->turn);
         pairs->turn = NULL;
     }
 
     if (!ngx_exiting) {
-        ngx_add_timer(&pairs->timer, pairs->wait);
+        ngx_add_timer(&pairs->timer, ngx_max(pairs->wait, rest));
     }
 }
