@@ -925,33 +925,30 @@ entry_head(ngx_guildlog_make_t *m)
     u_char      *p, *last, id[ENTRY_ID];
     json_t      *d, *value;
     int64_t      moment;
+    uint64_t     thing;
 
     d = m->event->d;
     p = id;
     last = id + sizeof(id);
     moment = entry_moment(m);
+    thing = ngx_guildlog_event_id(json_object_get(d, "id"));
 
     switch (m->event->what) {
 
     case NGX_GUILDLOG_EVENT_AUDIT:
-        p = ngx_slprintf(p, last, "%uL",
-                         ngx_guildlog_event_id(json_object_get(d, "id")));
+        p = ngx_slprintf(p, last, "%uL", thing);
         break;
 
     case NGX_GUILDLOG_EVENT_MESSAGE:
-        p = ngx_slprintf(p, last, "message.%uL",
-                         ngx_guildlog_event_id(json_object_get(d, "id")));
+        p = ngx_slprintf(p, last, "message.%uL", thing);
         break;
 
     case NGX_GUILDLOG_EVENT_MESSAGE_UPDATE:
-        p = ngx_slprintf(p, last, "edit.%uL.%L",
-                         ngx_guildlog_event_id(json_object_get(d, "id")),
-                         moment);
+        p = ngx_slprintf(p, last, "edit.%uL.%L", thing, moment);
         break;
 
     case NGX_GUILDLOG_EVENT_MESSAGE_DELETE:
-        p = ngx_slprintf(p, last, "delete.%uL",
-                         ngx_guildlog_event_id(json_object_get(d, "id")));
+        p = ngx_slprintf(p, last, "delete.%uL", thing);
         break;
 
     case NGX_GUILDLOG_EVENT_MESSAGES_DELETE:
@@ -969,7 +966,6 @@ entry_head(ngx_guildlog_make_t *m)
         break;
 
     default:
-
         p = entry_head_other(m, p, last);
     }
 

@@ -31,7 +31,8 @@ typedef struct {
 } pair_group_t;
 
 
-static ngx_int_t pair_waits(const ngx_guildlog_pair_t *pair);
+static ngx_uint_t pair_in_time(const ngx_guildlog_pair_t *audit,
+    const ngx_guildlog_pair_t *event);
 static uint64_t pair_key(const ngx_guildlog_pair_t *pair);
 static int ngx_libc_cdecl pair_compare(const void *one, const void *two);
 static ngx_int_t pair_group(pair_group_t *group, int64_t now);
@@ -108,17 +109,19 @@ ngx_guildlog_pair_wait(ngx_guildlog_pair_kind_e kind, ngx_uint_t audit)
 }
 
 
-static ngx_int_t
-pair_waits(const ngx_guildlog_pair_t *pair)
+/* does the event wait for an audit entry of that time? */
+
+static ngx_uint_t
+pair_in_time(const ngx_guildlog_pair_t *audit, const ngx_guildlog_pair_t *event)
 {
-    return ngx_guildlog_pair_wait(pair->kind, pair->audit);
+    return audit->at <= event->at + ngx_guildlog_pair_wait(event->kind, 0);
 }
 
 
 ngx_int_t
 ngx_guildlog_pair_end(ngx_guildlog_pair_t **pairs, ngx_uint_t n, int64_t now)
 {
-    int64_t               latest;
+    int64_t               latest, waits;
     ngx_uint_t            i, end;
     pair_group_t          group;
     ngx_guildlog_pair_t  *pair;
@@ -158,17 +161,17 @@ ngx_guildlog_pair_end(ngx_guildlog_pair_t **pairs, ngx_uint_t n, int64_t now)
         }
     }
 
-    latest = 0;
-
-    for (i = 0; i < n; i++) {
-        latest = ngx_max(latest, pairs[i]->at);
-    }
-
     /* what comes late, after an outage, finds what it came behind */
 
+    latest = 0;
+    waits = INT64_MAX;
+
     for (i = 0; i < n; i++) {
-        if (!pairs[i]->ended && !pairs[i]->ends) {
-            latest = ngx_min(latest, pairs[i]->at);
+        pair = pairs[i];
+        latest = ngx_max(latest, pair->at);
+
+        if (!pair->ended && !pair->ends) {
+            waits = ngx_min(waits, pair->at);
         }
     }
 
@@ -176,7 +179,7 @@ ngx_guildlog_pair_end(ngx_guildlog_pair_t **pairs, ngx_uint_t n, int64_t now)
         pair = pairs[i];
 
         pair->goes = (pair->ended || pair->ends)
-                     && pair->at + PAIR_KEPT < latest
+                     && pair->at + PAIR_KEPT < ngx_min(latest, waits)
                      && pair->due + PAIR_KEPT < now;
     }
 
@@ -301,8 +304,7 @@ pair_asked(const pair_group_t *group, const ngx_guildlog_pair_t *event)
     for (i = 0; i < group->naudits; i++) {
         audit = group->audits[i];
 
-        if (!audit->ended && !audit->ends
-            && audit->at <= event->at + pair_waits(event)
+        if (!audit->ended && !audit->ends && pair_in_time(audit, event)
             && pair_fits(audit, event))
         {
             return 1;
@@ -325,7 +327,7 @@ pair_fits(const ngx_guildlog_pair_t *audit, const ngx_guildlog_pair_t *event)
     switch (audit->kind) {
 
     case NGX_GUILDLOG_PAIR_LEAVING:
-        return audit->at <= event->at + pair_waits(event)
+        return pair_in_time(audit, event)
                && event->at <= audit->at + PAIR_LEFT;
 
     case NGX_GUILDLOG_PAIR_DELETION:
@@ -394,7 +396,7 @@ pair_choose(const pair_group_t *group, const ngx_guildlog_pair_t *audit)
     /* an entry of the audit log that comes too late would find it recorded */
 
     if (event == NULL || event->ended || event->ends || event->entry == NULL
-        || audit->at > event->at + pair_waits(event))
+        || !pair_in_time(audit, event))
     {
         return NULL;
     }
