@@ -15,8 +15,8 @@ use POSIX ();
 
 use Guildlog::Show;
 
-our @EXPORT = qw(@settings use_options operator api ask body decode parsed
-    database setting escaped);
+our @EXPORT = qw(@settings use_options operator api ask send_all send_batch
+    body decode parsed database setting escaped);
 
 # how the service is found: an option, a variable of the environment, a default
 our @settings = (
@@ -45,9 +45,12 @@ sub use_options { ($option) = @_ }
 
 # HTTP
 
-# at the operator location: method, path, [query], body
-sub operator { return ask($_[0], base('operator') . $_[1], $_[2], 0,
-    body => $_[3], certificate => 1) }
+# at the operator location: method, path, [query], body, how
+sub operator {
+    my ($method, $path, $query, $body, %how) = @_;
+    return ask($method, base('operator') . $path, $query, 0, body => $body,
+        certificate => 1, %how);
+}
 
 
 # at the API: method, path, [query], status that is no error
@@ -92,8 +95,9 @@ my %meaning = (
 );
 
 # {status, headers, in}: the body can be read.  An answer that the service was
-# too busy for is asked for again; any other error ends the command.  undef: the
-# service failed, and who asks is patient.
+# too busy for is asked for again, after 503 if the request may be made twice
+# ("again"); any other error ends the command.  undef: the service failed, and
+# who asks is patient.
 
 sub ask {
     my ($method, $url, $query, $fine, %how) = @_;
@@ -117,7 +121,8 @@ sub ask {
 
         my $wait = $answer->{headers}{'retry-after'};
         if ($tries < 5 && defined $wait && $wait <= 60
-            && ($status == 429 || $status == 503 && $method =~ /^(?:GET|PUT)$/))
+            && ($status == 429 || $status == 503
+                && ($how{again} || $method =~ /^(?:GET|PUT)$/)))
         {
             warning("the service asks to wait for $wait s");
             sleep $wait || 1;
@@ -127,6 +132,59 @@ sub ask {
         my $why = eval { parsed(body($answer))->{error} } // $meaning{$status};
         fail($status >= 500 ? 4 : 3, "$method $url: $status"
             . (defined $why ? ": $why" : ''));
+    }
+}
+
+
+# Sends what $next gives, [its number, line]..., in batches of at most 1,000
+# lines or 4 MiB, one after another; where it gives '', what is there.
+
+sub send_all {
+    my ($next, @how) = @_;
+    my (@batch, $bytes);
+
+    while (defined(my $one = $next->())) {
+        my $size = $one ? length $one->[1] : 0;
+        if (@batch && (!$one || @batch == 1000 || $bytes + $size > 4 << 20)) {
+            send_batch(@how, splice @batch);
+            $bytes = 0;
+        }
+        push @batch, $one || next;
+        $bytes += $size;
+    }
+    send_batch(@how, @batch);
+}
+
+
+# To [path, what gives the query].  Adds the answer up in what %$sum has, errors
+# by the numbers of their lines.  What could not be recorded now is sent again
+# before anything else is: of a server all that was behind it, so that its order
+# stays.
+
+sub send_batch {
+    my ($where, $sum, @batch) = @_;
+
+    for (my $tries = 1; @batch; $tries++) {
+        my $answer = decode(operator('POST', $where->[0], [$where->[1]->()],
+            join('', map { "$_->[1]\n" } @batch), again => 1));
+        my @again;
+
+        for my $name (grep { $_ ne 'errors' } keys %$sum) {
+            my $is = $answer->{$name};
+            $sum->{$name} += $is if !ref $is;
+            $sum->{$name}{$_} += $is->{$_} for ref $is ? keys %$is : ();
+        }
+        for my $error (@{ $answer->{errors} }) {
+            my $one = $batch[$error->{index}];
+            if ($error->{retry} && $tries < 5) {
+                push @again, $one;
+            } else {
+                push @{ $sum->{errors} },
+                    { line => $one->[0], error => $error->{error} };
+            }
+        }
+        @batch = @again;
+        sleep $tries if @batch;
     }
 }
 
