@@ -15,7 +15,7 @@ use POSIX ();
 
 use Guildlog::Show;
 
-our @EXPORT = qw(@settings use_options operator api ask send_all send_batch
+our @EXPORT = qw(@settings use_options operator api ask send_all curl complaint
     body decode parsed database setting escaped);
 
 # how the service is found: an option, a variable of the environment, a default
@@ -200,13 +200,14 @@ sub cannot_enter {
 
 
 # Runs curl, which gets its arguments by a pipe: everybody may read command
-# lines.
+# lines.  other: it is not this service that is asked.
 
 sub curl {
     my ($method, $url, %how) = @_;
 
     my %config = (
-        request => $method, 'connect-timeout' => 10, header => ["Expect:"],
+        request => $method, 'connect-timeout' => 10,
+        header => ["Expect:", @{ $how{header} || [] }],
     );
     if ($url =~ /^unix:([^:]+):(.*)/) {
         $config{'unix-socket'} = $1;
@@ -214,9 +215,9 @@ sub curl {
         $url = "http://localhost$2";
     }
     $config{url} = $url;
-    $config{'max-time'} = 120 if !$how{stream};
+    $config{'max-time'} = $how{other} ? 30 : 120 if !$how{stream};
     my ($ca, $cert, $key) = map { setting($_, 1) } qw(ca cert cert-key);
-    $config{cacert} = $ca if defined $ca;
+    $config{cacert} = $ca if defined $ca && !$how{other};
     if ($how{certificate} && defined $cert) {
         $config{cert} = $cert;
         $config{key} = $key // $cert;
