@@ -51,7 +51,8 @@ begin
     did := record_together(entry_guilds, entry_bots, row(events, types, times,
         executors, executor_bots, executor_roles, targets, target_bots,
         target_roles, channels, parents, categories, proxied, prefixed,
-        crowded)::batch, string_to_array(docs, e'\n'), errors);
+        crowded)::batch, string_to_array(docs, e'\n'), errors,
+        at_last => true);
 
     select t.body || jsonb_build_object('kept', said_keep(
                keep_guilds, keep_kinds, keep_ids, keep_authors, keep_channels,

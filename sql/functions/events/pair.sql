@@ -121,7 +121,7 @@ begin
         types || absorbed::smallint[], times, executors, executor_bots,
         executor_roles, targets, target_bots, target_roles, channels, parents,
         categories, proxied, prefixed, crowded)::batch,
-        string_to_array(docs, e'\n') || absorbed, errors);
+        string_to_array(docs, e'\n') || absorbed, errors, at_last => true);
 
     perform pairs_end(end_guilds, end_bots, pairs_taken(taken, end_guilds,
                                                         end_events));

@@ -104,11 +104,12 @@ end $$;
 
 
 -- What became of each: told has the errors, those that were known before and
--- others. Together it is all or nothing.
+-- others. Together it is all or nothing. Where nothing may be sent again, as what
+-- it came of is known by then, filters have the time that they need.
 
 create or replace function record_together(guilds bigint[], bots smallint[],
     b batch, docs text[], errors jsonb, apart boolean default false,
-    out verdicts text[], out ids bigint[], out told jsonb, out faults text[])
+    at_last boolean default false, out verdicts text[], out ids bigint[], out told jsonb, out faults text[])
 language plpgsql as $$
 declare
     until    constant timestamptz := record_until();
@@ -136,7 +137,9 @@ begin
         did := record_heads_each(sorted.h, sorted.batch, sorted.docs);
     else
         did := record_readied(sorted.h, record_ready(sorted.h, sorted.batch,
-                                  sorted.docs, 500, until), true);
+                                  sorted.docs,
+                                  case when at_last then 60000 else 500 end,
+                                  case when not at_last then until end), true);
         perform servers_still_open((sorted.h).guilds);
     end if;
 
