@@ -452,8 +452,10 @@ entry_place(ngx_guildlog_make_t *m, json_t *id)
     if (json_object_set(place, "id", id) != 0
         || (json_is_string(name)
             && json_object_set_new(place, "name", entry_text(name, 100)) != 0)
-        || (parent && json_object_set(place, "parent", parent) != 0)
-        || (category && json_object_set(place, "category", category) != 0))
+        || (json_is_string(parent)
+            && json_object_set(place, "parent", parent) != 0)
+        || (json_is_string(category)
+            && json_object_set(place, "category", category) != 0))
     {
         json_decref(place);
         return NULL;

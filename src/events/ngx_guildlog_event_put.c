@@ -11,6 +11,7 @@
 #define PUT_ENTRIES  65536     /* bytes, about, at first */
 #define PUT_SIZE     1024
 #define PUT_COUNT    1000000   /* more is as good as this */
+#define PUT_OLDEST   2591940000LL  /* ms: 30 days but for a minute */
 
 
 /* arguments of operator_events() */
@@ -195,7 +196,9 @@ ngx_guildlog_event_put_entry(void *data, ngx_guildlog_event_t *event,
         }
     }
 
-    if (wait) {
+    /* the oldest ones are recorded now, or refused */
+
+    if (wait && event->at > put->now - PUT_OLDEST) {
         pair.due = ngx_max(put->now, event->at) + wait;
         pair.due = ngx_max(pair.due, put_due(put, event, person));
         pair.entry = entry;

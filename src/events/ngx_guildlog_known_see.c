@@ -550,7 +550,7 @@ static ngx_int_t
 see_channel(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
     json_t *channel)
 {
-    json_t       *doc;
+    json_t       *doc, *parent;
     ngx_int_t     rc;
     json_int_t    type;
 
@@ -565,8 +565,10 @@ see_channel(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
         rc |= see_copy(doc, "type", channel, "type");
     }
 
-    if (ngx_guildlog_event_id(json_object_get(channel, "parent_id"))) {
-        rc |= see_copy(doc, "parent", channel, "parent_id");
+    parent = json_object_get(channel, "parent_id");
+
+    if (ngx_guildlog_event_id(parent) || json_is_null(parent)) {
+        rc |= json_object_set(doc, "parent", parent);
     }
 
     return see_put(known, event, NGX_GUILDLOG_KNOWN_CHANNEL,

@@ -569,6 +569,8 @@ events_count(ngx_http_guildlog_events_t *events,
         if (index < events->put.packets.nelts) {
             text = ngx_guildlog_json_text(json_object_get(error, "error"));
 
+            event[packet[index]].retry =
+                                json_is_true(json_object_get(error, "retry"));
             event[packet[index]].error.len = text.len;
             event[packet[index]].error.data =
                                     ngx_pstrdup(events->packets.pool, &text);

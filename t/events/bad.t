@@ -77,6 +77,25 @@ is post([$behind])->{recorded}, 1, 'a day ago';
 is moment($behind), $behind->{at}, 'was a day ago';
 
 
+my $month = int(time * 1000) - 31 * 86_400_000;
+$told = post([{ t => 'MESSAGE_DELETE', at => $month, d => { guild_id => $server,
+    channel_id => id(5), id => ($month - 2000 - 1_420_070_400_000 << 22) . '' } }]);
+is $told->{waiting}, 0, 'a month ago: it waits for nobody';
+like $told->{errors}[0]{error}, qr/^timestamp: must be within the last 30 days/,
+    'is told at once';
+
+
+# a channel that leaves its category
+
+my ($in, $out) = map { my $parent = $_; { t => 'CHANNEL_UPDATE', d => { guild_id => $server,
+    id => id(6000), name => 'moves', type => 0, parent_id => $parent } } } id(6001), undef;
+for my $packets ([[$in], [$out]], [[$in, $out]]) {
+    post($_) for @$packets;
+    is $nginx->sql('select parent from directory where guild_id = ? and kind = 1
+        and id = ?', $server, id(6000)), undef, 'a channel that leaves its category';
+}
+
+
 # what no column of the database holds: it is left out, and the packet is taken
 
 my $who = id(9001);

@@ -104,12 +104,13 @@ end $$;
 
 
 -- What became of each: told has the errors, those that were known before and
--- others. Together it is all or nothing. Where nothing may be sent again, as what
--- it came of is known by then, filters have the time that they need.
+-- others. Together it is all or nothing. Where nothing can be sent again, as
+-- what it came of is known by then, filters have the time that they need.
 
 create or replace function record_together(guilds bigint[], bots smallint[],
     b batch, docs text[], errors jsonb, apart boolean default false,
-    at_last boolean default false, out verdicts text[], out ids bigint[], out told jsonb, out faults text[])
+    at_last boolean default false, out verdicts text[], out ids bigint[],
+    out told jsonb, out faults text[])
 language plpgsql as $$
 declare
     until    constant timestamptz := record_until();
