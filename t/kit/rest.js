@@ -1,5 +1,5 @@
 // The platform's other calls, as far as the kit makes them: what leads to the
-// gateway, commands and their answers, and the audit log with its limits.
+// gateway, commands and their answers.
 
 export const BOT = {id: '200000000000000099', username: 'Watcher',
     discriminator: '0', avatar: null, bot: true, global_name: null};
@@ -38,12 +38,6 @@ export class Rest {
         this.gateway = gateway;
         this.commands = null;          // what PUT has made known
         this.asked = new Map();        // token: {at, answer, resolve}
-        this.audit = [];               // entries, oldest first
-        this.blind = false;            // the bot may not view the audit log
-        this.burst = Infinity;         // calls of the audit log at once
-        this.left = Infinity;
-        this.calls = 0;
-        this.refused = 0;              // by limits
     }
 
 
@@ -69,21 +63,19 @@ export class Rest {
 
     async answer(request, answer) {
         const body = await textOf(request);
-        const {pathname, searchParams: query} = new URL(request.url, 'http://x');
+        const {pathname} = new URL(request.url, 'http://x');
         const what = `${request.method} ${decodeURIComponent(pathname)
             .replace(/^\/api\/v10/, '')}`;
         const [route, act] = this.#routes().find(([it]) => it.test(what)) ?? [];
         const open = /^(POST \/interactions|PATCH \/webhooks)/.test(what);
         const known = open || request.headers.authorization
             === `Bot ${this.gateway.token}`;
-        const [status, value, headers] = !known
+        const [status, value] = !known
             ? [401, {message: '401: Unauthorized', code: 0}]
             : !route ? [404, {message: '404: Not Found', code: 0}]
-                : act(route.exec(what).slice(1), body && JSON.parse(body),
-                    query);
+                : act(route.exec(what).slice(1), body && JSON.parse(body));
 
-        answer.writeHead(status, {...value
-            && {'content-type': 'application/json'}, ...headers});
+        answer.writeHead(status, value && {'content-type': 'application/json'});
         answer.end(value && JSON.stringify(value));
     }
 
@@ -104,21 +96,7 @@ export class Rest {
                 ([, token], body) => this.#heard(token, body)],
             [/^PATCH \/webhooks\/(\d+)\/([^/]+)\/messages\/@original$/,
                 ([, token], body) => this.#said(token, body)],
-            [/^GET \/guilds\/(\d+)\/audit-logs$/, ([id], _, query) =>
-                this.#log(id, query)],
-            [/^GET \/guilds\/(\d+)\/(channels|roles)$/, ([id, what]) =>
-                this.#of(id, (guild) => [200, guild[what]])],
-            [/^GET \/guilds\/(\d+)$/, ([id]) =>
-                this.#of(id, (guild) => [200, guild])],
         ];
-    }
-
-
-    #of(id, act) {
-        const guild = this.gateway.guilds.find((one) => one.id === id);
-
-        return guild ? act(guild) : [404, {message: 'Unknown Guild',
-            code: 10004}];
     }
 
 
@@ -161,34 +139,6 @@ export class Rest {
         }
         asked.resolve({...asked.heard, content, mentions});
         return [200, {id: '1'}];
-    }
-
-
-    // behind "after" oldest first, else newest first
-    #log(id, query) {
-        this.calls++;
-        if (this.blind) {
-            return [403, {message: 'Missing Permissions', code: 50013}];
-        }
-        if (this.left-- <= 0) {
-            this.refused++;
-            this.left = this.burst;
-            return [429, {message: 'You are being rate limited.',
-                retry_after: 0.3, global: false}, {'retry-after': '1'}];
-        }
-        const limit = Number(query.get('limit') ?? 50);
-        const after = query.get('after');
-        const list = this.audit.filter((entry) =>
-            !after || BigInt(entry.id) > BigInt(after));
-
-        return this.#of(id, (guild) => [200, {
-            audit_log_entries: after ? list.slice(0, limit)
-                : list.slice(-limit).reverse(),
-            users: guild.members.map(({user}) => user), threads: guild.threads,
-            webhooks: [], integrations: [], guild_scheduled_events: [],
-            auto_moderation_rules: [], application_commands: []},
-        {'x-ratelimit-remaining': String(Math.max(0,
-            Math.min(this.left, 1000))), 'x-ratelimit-reset-after': '0.2'}]);
     }
 }
 

@@ -337,7 +337,7 @@ async def test_attach(played):
     equal([len(refused), len(trouble)], [1, 0], 'what is bad is refused')
     for error in 'server: is being forgotten', 'server: unknown':
         await refuse(error)
-    equal([len(refused), [f'the server {A}:' in str(one) for one in trouble]],
+    equal([len(refused), [f'the server {A} is' in str(one) for one in trouble]],
           [1, [True]], 'a server that was forgotten is told once')
     equal(adapter.counters['refused'], 3, '... and what is lost is counted')
     await client.hear('GUILD_CREATE', guild)
