@@ -559,6 +559,10 @@ events_count(ngx_http_guildlog_events_t *events,
                                      json_object_get(events->dropped, rule))));
     }
 
+    ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
+                             NGX_GUILDLOG_COUNT_MESSAGES_KEPT,
+                             json_integer_value(json_object_get(body, "kept")));
+
     errors = json_object_get(body, "errors");
     packet = events->put.packets.elts;
     event = events->packets.elts;

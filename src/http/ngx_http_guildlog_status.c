@@ -216,6 +216,9 @@ static const ngx_http_guildlog_metric_t  status_metrics[] = {
     { "events_alone_total", "counter",
       "Entries of the audit log of which nobody can tell what they belong to.",
       status_by_count(PAIRS_ALONE) },
+    { "events_messages_total", "counter",
+      "Messages that were kept for what becomes of them.",
+      status_by_count(MESSAGES_KEPT) },
     { "platform_requests_total", "counter",
       "Requests to the platform by what was asked, what it came to and the "
       "status.",

@@ -151,6 +151,7 @@ typedef enum {
     NGX_GUILDLOG_COUNT_STANDBY_AGAIN,   /* asked at the primary after it */
     NGX_GUILDLOG_COUNT_PAIRS_JOINED,    /* of events, one entry of two */
     NGX_GUILDLOG_COUNT_PAIRS_ALONE,     /* nobody can tell which one it was */
+    NGX_GUILDLOG_COUNT_MESSAGES_KEPT,   /* for what becomes of them */
     NGX_GUILDLOG_COUNT_LAST
 } ngx_guildlog_count_e;
 

@@ -96,6 +96,15 @@ for my $packets ([[$in], [$out]], [[$in, $out]]) {
 }
 
 
+# what is kept is counted
+
+my $kept = counter('events_messages_total');
+post([map { { t => 'MESSAGE_CREATE', d => { id => now_id($_), guild_id => $server,
+    channel_id => id(5), content => 'hello', author => { id => id(1), username => 'ann' } } } }
+    1 .. 7]);
+is counter('events_messages_total') - $kept, 7, 'messages that are kept are counted';
+
+
 # what no column of the database holds: it is left out, and the packet is taken
 
 my $who = id(9001);
@@ -314,6 +323,18 @@ sub moment {
 sub counted {
     return map { scalar $nginx->sql('select count(*) from directory
         where guild_id = ? and kind = ?', $large, $_) } @_;
+}
+
+
+sub now_id {
+    my ($n) = @_;
+    return '' . ((int(time * 1000) - 1_420_070_400_000 << 22) + $n);
+}
+
+
+sub counter {
+    my ($name) = @_;
+    return $nginx->get('/status', raw_path => 1)->json->{$name};
 }
 
 
