@@ -2,6 +2,7 @@
 // and forwards what it sees; discord.t starts it. What becomes of the packets is
 // of t/events.
 
+import {EventEmitter} from 'node:events';
 import fs from 'node:fs';
 import {createRequire} from 'node:module';
 
@@ -202,6 +203,20 @@ markers.send(50);
 await settled();
 ok(gateway.count.heartbeat > 0, 'it has a heart');
 is(client.guilds.cache.size, 23, 'its servers');
+
+// no room for packets
+
+const hears = new EventEmitter();
+const full = await attach(hears, operator, {spool: `${DIR}/full`, bytes: 10});
+const why = [];
+
+full.on('trouble', (error) => why.push(error.constructor.name));
+for (const s of [1, 2, 3]) {
+    hears.emit('raw', {t: 'GUILD_BAN_ADD', d: {guild_id: SERVER}, s}, 0);
+}
+await until(() => full.counters.lost === 3, 'packets are lost');
+is(why, ['Full'], 'packets without room are counted, and told of once');
+await full.close();
 
 // a bot that is not allowed
 

@@ -406,10 +406,12 @@ async def test_lost(played):
     client, trouble = Client(), []
     adapter = await attach(client, played.operator, str(folder / 'lost'),
                            bytes=10, trouble=trouble.append)
-    await client.hear('X', {'guild_id': A})
+    for _ in range(3):
+        await client.hear('X', {'guild_id': A})
     await adapter.close()
-    ok(adapter.counters['lost'] == 1 and isinstance(trouble[0], Full),
-       'a packet for which there is no room is counted, and told')
+    equal([adapter.counters['lost'], [type(one) for one in trouble]],
+          [3, [Full]],
+          'packets for which there is no room are counted, and told of once')
 
 
 async def main():

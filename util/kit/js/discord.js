@@ -43,6 +43,7 @@ class Adapter extends EventEmitter {
         this.shards = new Map();       // shard: {last, open}
         this.writing = new Set();      // calls of forward()
         this.lost = 0;
+        this.losing = null;            // why
         this.strangers = new Set();    // servers of which it is told
         this.homes = new Map();        // server: its shard
         this.wanted = new Map();       // server: ids
@@ -137,17 +138,29 @@ class Adapter extends EventEmitter {
 
     #forward(t, {presences, ...d}, s, {open}) {
         const written = this.recorder.forward({t, d}, {bot: this.bot})
-            .then(() => open.delete(s), (error) => {
+            .then(() => {
+                open.delete(s);
+                this.losing = null;
+            }, (error) => {
                 // what the process leaves comes once more to the next
                 if (!this.closed) {
                     open.delete(s);
-                    this.lost++;
-                    this.#tell('trouble', error);
+                    this.#lose(error);
                 }
             }).finally(() => this.writing.delete(written));
 
         open.add(s);
         this.writing.add(written);
+    }
+
+
+    // Why packets are lost is told once, and not for each of them
+    #lose(error) {
+        this.lost++;
+        if (error.message !== this.losing) {
+            this.losing = error.message;
+            this.#tell('trouble', error);
+        }
     }
 
 

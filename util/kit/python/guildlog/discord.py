@@ -63,6 +63,7 @@ class Adapter:
         self.wanted: dict[str, list[str]] = {}         # by server
         self.asking: asyncio.Task[None] | None = None
         self.lost = 0
+        self.losing: str | None = None         # why
         self.closed = False
 
     @property
@@ -127,8 +128,12 @@ class Adapter:
             await self.recorder.forward({'t': t, 'd': d}, bot=self.bot)
         except Exception as error:
             self.lost += 1
-            self.trouble(error)
+            # told once, and not for each of them
+            if str(error) != self.losing:
+                self.losing = str(error)
+                self.trouble(error)
         else:
+            self.losing = None
             if t == 'GUILD_CREATE':
                 self.strangers.discard(d['id'])
 
