@@ -76,6 +76,8 @@ create table if not exists schema_version (
 
 \set migration 0064_events
 \ir migrate.sql
+\set migration 0066_read
+\ir migrate.sql
 
 \if :whole
 \else

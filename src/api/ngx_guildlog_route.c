@@ -278,7 +278,8 @@ field  route_server[] = {
 };
 
 field  route_new_token[] = {
-    integer("permissions", REQUIRED, 1, 2),
+    integer("permissions", REQUIRED, NGX_GUILDLOG_ADMIN,
+            NGX_GUILDLOG_READ),
     id("creator", REQUIRED, 1),
     one_of("bot", 0, route_both_bots),
     last
@@ -287,7 +288,8 @@ field  route_new_token[] = {
 /* of who signed in */
 
 field  route_own_token[] = {
-    integer("permissions", REQUIRED, 1, 2),
+    integer("permissions", REQUIRED, NGX_GUILDLOG_ADMIN,
+            NGX_GUILDLOG_READ),
     text("name", 0, 1, 64),
     last
 };
@@ -358,19 +360,27 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
 #define PATCH     NGX_GUILDLOG_PATCH
 #define DELETE    NGX_GUILDLOG_DELETE
 
+#define FOR_ADMIN  NGX_GUILDLOG_FOR_ADMIN
+#define FOR_BASIC  NGX_GUILDLOG_FOR_BASIC
+#define FOR_READ   NGX_GUILDLOG_FOR_READ
+#define FOR_ANY    NGX_GUILDLOG_FOR_ANY
+
 #define stmt(f)   &ngx_guildlog_stmts[ngx_guildlog_stmt_##f]
 
 /* function, method, path, pieces, query, body */
 
 #define admin(f, m, p, x, q, b)                                               \
-    { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_ADMIN,      \
+    { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_ADMIN,               \
       x, q, b, stmt(f), 0, NGX_GUILDLOG_ROW }
 #define large(f, p)                                                           \
-    { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_ADMIN,    \
+    { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_ADMIN,             \
       none, none, NULL, stmt(f), 0, NGX_GUILDLOG_LARGE }
 #define basic(f, m, p, x, q, b)                                               \
-    { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_BASIC,      \
+    { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_BASIC,               \
       x, q, b, stmt(f), TAKES, NGX_GUILDLOG_ROW }
+#define read(f, p, q)                                                         \
+    { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_READ,              \
+      none, q, NULL, stmt(f), 0, NGX_GUILDLOG_ROW }
 #define operator(f, m, p, x, b, flags)                                        \
     { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                  \
       x, none, b, stmt(f), flags, NGX_GUILDLOG_ROW }
@@ -384,19 +394,19 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
     { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_OPERATOR, 0,                \
       x, none, NULL, stmt(s), PERSON, NGX_GUILDLOG_EXPORT }
 #define logs(n, f, p, q, flags, a)                                            \
-    { #n, GET, "/servers/{guild}/logs" p, NGX_GUILDLOG_API,                   \
-      NGX_GUILDLOG_ADMIN, none, q, NULL, stmt(f), flags, a }
+    { #n, GET, "/servers/{guild}/logs" p, NGX_GUILDLOG_API, FOR_READ,         \
+      none, q, NULL, stmt(f), flags, a }
 #define entry(f, p, x)                                                        \
-    { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_API, NGX_GUILDLOG_ADMIN,    \
+    { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_READ,              \
       x, none, NULL, stmt(f), STANDBY, NGX_GUILDLOG_ENTRY }
 
 #define own(f, m, p, b, a)                                                    \
-    { #f, m, p, NGX_GUILDLOG_API, NGX_GUILDLOG_ADMIN,                         \
+    { #f, m, p, NGX_GUILDLOG_API, FOR_ADMIN,                                  \
       none, none, b, stmt(f), COOKIE, a }
 
 #define trouble(f, m, p, q, b, flags, a)                                      \
-    { #f, m, "/servers/{guild}/troubleshoot" p, NGX_GUILDLOG_API,             \
-      NGX_GUILDLOG_ADMIN, none, q, b, stmt(f), flags, a }
+    { #f, m, "/servers/{guild}/troubleshoot" p, NGX_GUILDLOG_API, FOR_ADMIN,  \
+      none, q, b, stmt(f), flags, a }
 
 #define none      route_nothing
 #define BATCH     NGX_GUILDLOG_ROUTE_BATCH
@@ -410,11 +420,11 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
 
 const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
 
-    admin(server_get, GET, "", none, none, NULL),
+    read(server_get, "", none),
     admin(server_reset, DELETE, "", none, none, NULL),
 
-    { "log_types", GET, "/log-types", NGX_GUILDLOG_API, NGX_GUILDLOG_BASIC,
-      none, none, NULL, stmt(token_check), 0, NGX_GUILDLOG_KNOWN },
+    { "log_types", GET, "/log-types", NGX_GUILDLOG_API, FOR_ANY, none, none,
+      NULL, stmt(token_check), 0, NGX_GUILDLOG_KNOWN },
 
     own(me, GET, "/me", NULL, NGX_GUILDLOG_ME),
 
@@ -497,8 +507,8 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     admin(notification_acknowledge, POST, "/notifications/{}/acknowledge",
           route_a_name, none, NULL),
 
-    admin(search_members, GET, "/search/members", none, route_search, NULL),
-    admin(search_channels, GET, "/search/channels", none, route_search, NULL),
+    read(search_members, "/search/members", route_search),
+    read(search_channels, "/search/channels", route_search),
 
     operator(operator_server_put, PUT, "", none, route_server, EMPTY),
     operator(operator_server_forget, DELETE, "", none, NULL, 0),

@@ -55,7 +55,7 @@ typedef struct {
     ngx_uint_t                     method;
     const char                    *pattern;    /* "/guilds/{guild}/tags" */
     ngx_guildlog_plane_e           plane;
-    ngx_uint_t                     token_kind; /* ADMIN; BASIC: any token */
+    ngx_uint_t                     kinds;      /* of tokens: FOR_… */
     const ngx_guildlog_field_t    *pieces;     /* {…} behind the guild */
     const ngx_guildlog_field_t    *query;
     const ngx_guildlog_field_t    *body;       /* NULL: none is read */

@@ -14,7 +14,7 @@
 
 
 #define NGX_GUILDLOG_VERSION    "0.2.0"
-#define NGX_GUILDLOG_SCHEMA     65       /* the last of sql/migrations */
+#define NGX_GUILDLOG_SCHEMA     66       /* the last of sql/migrations */
 
 /* of conf/viewer/log-types.tsv: 0 and on */
 #define NGX_GUILDLOG_TYPES      102
@@ -25,6 +25,18 @@
 /* the kinds of a token, numbered as "permissions" in the API */
 #define NGX_GUILDLOG_ADMIN      1
 #define NGX_GUILDLOG_BASIC      2
+#define NGX_GUILDLOG_READ       3
+
+/* sets of kinds: an Admin token may do what any other one may */
+#define NGX_GUILDLOG_FOR_ADMIN  (1 << NGX_GUILDLOG_ADMIN)
+#define NGX_GUILDLOG_FOR_BASIC  (NGX_GUILDLOG_FOR_ADMIN                       \
+                                 | 1 << NGX_GUILDLOG_BASIC)
+#define NGX_GUILDLOG_FOR_READ   (NGX_GUILDLOG_FOR_ADMIN                       \
+                                 | 1 << NGX_GUILDLOG_READ)
+#define NGX_GUILDLOG_FOR_ANY    (NGX_GUILDLOG_FOR_BASIC                       \
+                                 | NGX_GUILDLOG_FOR_READ)
+
+#define ngx_guildlog_is_for(kinds, kind)  ((kinds) >> (kind) & 1)
 
 
 #define ngx_guildlog_str_eq(a, b)                                             \

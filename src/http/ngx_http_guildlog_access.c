@@ -225,7 +225,8 @@ ngx_http_guildlog_access_handler(ngx_http_request_t *r)
     }
 
     if (ctx->authenticated) {
-        return ctx->token.kind <= conf->auth ? NGX_OK : NGX_HTTP_FORBIDDEN;
+        return ngx_guildlog_is_for(conf->auth, ctx->token.kind)
+               ? NGX_OK : NGX_HTTP_FORBIDDEN;
     }
 
     if (ngx_http_guildlog_response_challenge(r, ctx) != NGX_OK) {

@@ -97,8 +97,8 @@ ngx_http_guildlog_conf_auth(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return "takes \"off\", \"on\" or \"on admin\"";
     }
 
-    glcf->auth = cf->args->nelts == 3 ? NGX_GUILDLOG_ADMIN
-                                      : NGX_GUILDLOG_BASIC;
+    glcf->auth = cf->args->nelts == 3 ? NGX_GUILDLOG_FOR_ADMIN
+                                      : NGX_GUILDLOG_FOR_ANY;
 
     ngx_http_guildlog_conf_used(cf);
 

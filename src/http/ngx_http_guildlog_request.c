@@ -525,7 +525,7 @@ request_permit(ngx_http_guildlog_call_t *call)
     }
 
     if (!ngx_guildlog_str_eq(&call->guild, &ctx->token.guild)
-        || ctx->token.kind > call->route->token_kind
+        || !ngx_guildlog_is_for(call->route->kinds, ctx->token.kind)
         || (call->route->flags & NGX_GUILDLOG_ROUTE_COOKIE))
     {
         return ngx_http_guildlog_call_refuse(call, NGX_HTTP_FORBIDDEN, NULL);
@@ -568,8 +568,7 @@ request_bind(ngx_http_guildlog_call_t *call)
         }
 
         request_bind_digit(call, bot.data ? "1" : "0");
-        request_bind_digit(call, call->ctx->token.kind == NGX_GUILDLOG_ADMIN
-                                 ? "1" : "2");
+        request_bind_digit(call, &"0123"[call->ctx->token.kind]);
 
     } else if (rc == NGX_OK) {
         if (call->guild.len) {

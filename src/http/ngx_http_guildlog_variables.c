@@ -89,8 +89,7 @@ variables_get(ngx_http_request_t *r, ngx_http_variable_value_t *v,
         return variables_value(v, &ctx->token.guild);
 
     case VARIABLES_KIND:
-        return variables_word(v, ctx->token.kind == NGX_GUILDLOG_ADMIN
-                                 ? "admin" : "basic");
+        return variables_value(v, &ngx_guildlog_token_kinds[ctx->token.kind]);
 
     case VARIABLES_BOT:
         return variables_word(v, ctx->token.bot == NGX_GUILDLOG_BOT_PRO
@@ -302,7 +301,8 @@ token_read(ngx_pool_t *pool, ngx_str_t *row, ngx_guildlog_token_t *token)
         || json_unpack(json, "{s:s, s:s, s:s, s:i, s:I, s:I}",
                        "unique_id", &jti, "guild", &guild, "bot", &bot,
                        "permissions", &kind, "iat", &iat, "exp", &exp)
-           != 0)
+           != 0
+        || kind < NGX_GUILDLOG_ADMIN || kind > NGX_GUILDLOG_READ)
     {
         return NGX_ERROR;
     }

@@ -125,11 +125,7 @@ token_sign_claims(const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
 {
     ngx_guildlog_json_t  w;
 
-    static const ngx_str_t  bots[] = {
-        ngx_string("main"), ngx_string("pro")
-    };
-    static const ngx_str_t  admin = ngx_string("admin");
-    static const ngx_str_t  basic = ngx_string("basic");
+    static const ngx_str_t  bots[] = { ngx_string("main"), ngx_string("pro") };
 
     ngx_guildlog_json_init(&w, pool, 256);
     ngx_guildlog_json_begin(&w, '{');
@@ -137,8 +133,7 @@ token_sign_claims(const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
     token_sign_claim(&w, "sub", &token->guild);
     token_sign_claim(&w, "jti", &token->jti);
     token_sign_claim(&w, "bot", &bots[token->bot]);
-    token_sign_claim(&w, "kind",
-                     token->kind == NGX_GUILDLOG_ADMIN ? &admin : &basic);
+    token_sign_claim(&w, "kind", &ngx_guildlog_token_kinds[token->kind]);
     ngx_guildlog_json_key(&w, "iat");
     ngx_guildlog_json_number(&w, token->iat);
     ngx_guildlog_json_key(&w, "exp");

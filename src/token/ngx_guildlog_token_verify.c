@@ -79,6 +79,12 @@ static ngx_int_t token_check_libjwt(const ngx_guildlog_token_key_t *key,
 #endif
 
 
+const ngx_str_t  ngx_guildlog_token_kinds[] = {
+    ngx_null_string, ngx_string("admin"), ngx_string("basic"),
+    ngx_string("read")
+};
+
+
 ngx_guildlog_auth_e
 ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
     const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
@@ -376,6 +382,7 @@ token_verify_claims(token_verify_t *t)
 {
     json_t                  *value;
     ngx_str_t                sub, jti;
+    ngx_uint_t               i;
     ngx_guildlog_token_t    *token;
     token_verify_verdict_t  *verdict;
 
@@ -433,17 +440,16 @@ token_verify_claims(token_verify_t *t)
 
     value = json_object_get(t->payload, "kind");
 
-    if (token_verify_is(value, "admin", 5)) {
-        token->kind = NGX_GUILDLOG_ADMIN;
-
-    } else if (token_verify_is(value, "basic", 5)) {
-        token->kind = NGX_GUILDLOG_BASIC;
-
-    } else {
-        return NGX_GUILDLOG_AUTH_CLAIMS;
+    for (i = NGX_GUILDLOG_ADMIN; i <= NGX_GUILDLOG_READ; i++) {
+        if (token_verify_is(value, ngx_guildlog_token_kinds[i].data,
+                            ngx_guildlog_token_kinds[i].len))
+        {
+            token->kind = i;
+            return NGX_GUILDLOG_AUTH_OK;
+        }
     }
 
-    return NGX_GUILDLOG_AUTH_OK;
+    return NGX_GUILDLOG_AUTH_CLAIMS;
 }
 
 

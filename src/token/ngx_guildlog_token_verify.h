@@ -15,6 +15,9 @@
 
 #define NGX_GUILDLOG_TOKEN_JTI_MAX  64
 
+/* the names of NGX_GUILDLOG_ADMIN to NGX_GUILDLOG_READ, in the claim "kind" */
+extern const ngx_str_t  ngx_guildlog_token_kinds[];
+
 
 typedef struct {
     u_char                         jti_data[NGX_GUILDLOG_TOKEN_JTI_MAX];

@@ -11,6 +11,7 @@ my $nginx = Guildlog->new(
             default nobody;
             admin   high;
             basic   low;
+            read    mere;
         }
 
         log_format guard '$arg_mark$http_mark|$guildlog_token_id|$guildlog_server|'
@@ -213,6 +214,7 @@ my $server = $nginx->server;
 my $made   = $nginx->new_token($server);
 my $admin  = $made->{token};
 my $basic  = $nginx->token($server, kind => 'basic', bot => 'pro');
+my $reads  = $nginx->token($server, kind => 'read');
 my $at     = "/servers/$server";
 my @basic_auth = (headers => [Authorization => 'Basic dTpw']);
 
@@ -254,6 +256,9 @@ is $answer->header('WWW-Authenticate'), undef, '... and no challenge';
 
 is_answer '/any/file', [token => $basic], '200 content of any/file',
     'a Basic token';
+is_answer '/any/file', [token => $reads], '200 content of any/file',
+    'a Read token';
+is_answer '/admin/file', [token => $reads], 403, '"on admin": a Read token';
 is_answer '/admin/file', [token => $admin], '200 content of admin/file',
     '"on admin": an Admin token';
 $answer = is_answer '/admin/file', [token => $basic], 403,
@@ -430,6 +435,8 @@ is get('/headers/file', token => $admin)->header('X-Who'),
     "$server/admin/high/main", 'the variables in a header and a map: Admin';
 is get('/headers/file', token => $basic)->header('X-Who'),
     "$server/basic/low/pro", '... Basic';
+is get('/headers/file', token => $reads)->header('X-Who'),
+    "$server/read/mere/main", '... Read';
 is get('/headers/file')->header('X-Who'), '//nobody/', '... no token';
 
 get('/any/file?mark=a', token => $admin);

@@ -171,8 +171,14 @@ refused $g->get('/me', token => $g->token($one)), 403, 'a token is nobody';
         @{ api($browser, 'GET', "$at/auth")->json };
     is $row->{name}, "Ada\x{2019}s bot", 'it has its name';
     is $row->{creator}, $ada, 'and who made it';
-    is api($browser, 'POST', "$at/auth", json => { permissions => 3 })->status,
-        400, 'with one of the two kinds';
+    my $reads = api($browser, 'POST', "$at/auth", json => { permissions => 3 })
+        ->json;
+    is join(' ', map { $g->get("$at$_", token => $reads->{token})->status }
+        '/logs', '/config'), '200 403', 'also one that only reads';
+    is api($browser, 'DELETE', "$at/auth?tokenId=$reads->{unique_id}")->status,
+        200, '... which is revoked';
+    is api($browser, 'POST', "$at/auth", json => { permissions => $_ })->status,
+        400, "no kind: $_" for 0, 4;
     is api($browser, 'POST', "$at/auth",
         json => { permissions => 1, name => 'x' x 65 })->status, 400,
         'and a name of 64 characters at most';

@@ -178,6 +178,17 @@ for my $file (sort glob 't/install/stores/*.sql.xz') {
         "$version: and while the index of searches is made anew";
     is_deeply $dbh->selectall_arrayref('select * from guildlog.check(?)', {},
         $guild), [], "$version: nothing differs from the entries";
+
+    # old tokens are what they were, and there may be new ones that only read
+    my $made = $g->operator('POST', "/servers/$guild/tokens",
+        { permissions => 3, creator => '1' })->json;
+    is_deeply [sort map { $_->{permissions} } @{ $g->get(
+            "/servers/$guild/auth", token => $token{main})->json }], [1, 3],
+        "$version: tokens that only read can be made";
+    is $g->get("/servers/$guild/logs", token => $made->{token})->status, 200,
+        "$version: ... and do";
+    is $g->delete("/servers/$guild/auth?tokenId=$made->{unique_id}",
+        token => $token{main})->status, 200, "$version: ... until revoked";
     $g->stop;
     $dbh->disconnect;
 }

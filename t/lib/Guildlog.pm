@@ -407,7 +407,7 @@ sub new_token {
 
     my $kind = $option{kind} || 'admin';
     my $answer = $self->operator('POST', "/servers/$guild/tokens", {
-        permissions => $kind eq 'admin' ? 1 : 2,
+        permissions => { admin => 1, basic => 2, read => 3 }->{$kind},
         creator     => $option{creator} || '200000000000000001',
         $option{bot} ? (bot => $option{bot}) : (),
     });
@@ -1061,7 +1061,7 @@ C<< Guildlog->new(option => value...) >> makes and starts it.
     operator(method, path, [value])   at the operator location, with JSON
 
     server(plan =>, name =>, ...)     a new server: its id
-    token(guild, kind => 'basic', bot => 'pro', creator =>)
+    token(guild, kind => 'basic' or 'read', bot => 'pro', creator =>)
     new_token(guild, ...)             {token, unique_id, expires_at}
     claims(guild, name => value...)   those of a good token, changed
     sign(claims, alg =>, key =>, kid =>, header =>)

@@ -104,14 +104,20 @@ $claims = json->decode(MIME::Base64::decode_base64url(
 is_deeply [@$claims{qw(bot kind)}], ['pro', 'basic'],
     'a Basic token for the Pro bot';
 
+is op('POST', "/servers/$server/tokens",
+    { permissions => $_, creator => '1' })->status, 400, "no kind: $_"
+    for 0, 4, -1, 1.5, '"3"';
+
 # at most 5
 
 my @tokens = ($token, $basic, map { $nginx->new_token($server,
-    bot => $_ % 2 ? 'pro' : 'main') } 1 .. 3);
+    bot => $_ % 2 ? 'pro' : 'main', kind => $_ == 2 ? 'read' : 'admin') }
+    1 .. 3);
 no_change($nginx, $server, 'a sixth token', sub {
     for my $bot (qw(main pro)) {
         my $answer = op('POST', "/servers/$server/tokens",
-            { permissions => 2, creator => '1', bot => $bot });
+            { permissions => $bot eq 'pro' ? 2 : 3, creator => '1',
+              bot => $bot });
         is $answer->status, 409, "a sixth token, of $bot";
         like $answer->json->{error}, qr/\b5\b/, 'the error names the limit';
     }

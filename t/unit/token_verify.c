@@ -397,6 +397,12 @@ test_claims(void)
         { "{" CLAIMS LIVE "}", BAD },
         { "{" CLAIMS LIVE ",\"kind\":\"Admin\"}", BAD },
         { "{" CLAIMS LIVE ",\"kind\":1}", BAD },
+        { "{" CLAIMS LIVE ",\"kind\":3}", BAD },
+        { "{" CLAIMS LIVE ",\"kind\":\"3\"}", BAD },
+        { "{" CLAIMS LIVE ",\"kind\":\"\"}", BAD },
+        { "{" CLAIMS LIVE ",\"kind\":\"rea\"}", BAD },
+        { "{" CLAIMS LIVE ",\"kind\":\"reads\"}", BAD },
+        { "{" CLAIMS LIVE ",\"kind\":\"read\"}", OK },
         { "{" CLAIMS LIVE ",\"kind\":\"basic\"}", OK },
         { "{" CLAIMS LIVE ",\"kind\":\"admin\",\"kind\":\"basic\"}",
           MALFORMED },
@@ -448,6 +454,11 @@ test_claims(void)
             OK, "a token of the other kind");
     tap_is(token.kind, NGX_GUILDLOG_BASIC, "tells its kind");
     tap_is(token.bot, NGX_GUILDLOG_BOT_MAIN, "and no other's bot");
+
+    verdict(&secrets, forge(HEADER, "{" CLAIMS LIVE ",\"kind\":\"read\"}",
+                            KEYRING_SECRET),
+            OK, "a token of the third kind");
+    tap_is(token.kind, NGX_GUILDLOG_READ, "tells its kind, too");
 
     verdict(&secrets, forge(HEADER, WITH("\"exp\":1"), "another secret"),
             SIGNATURE, "a signature is judged before the claims");

@@ -2,7 +2,7 @@
 -- revoked at once.
 
 \ir ../setup.psql
-select plan(23);
+select plan(28);
 
 select pg_temp.answers(status, body, 401, '{}', 'a dead token lists nothing')
   from token_list(:nobody);
@@ -42,11 +42,26 @@ select is((body::json -> 0 ->> 'expires_at')::bigint,
           'expires_at is the exp of the token')
   from token_list(:pro);
 select is(pg_temp.logged(:guild, 72, 1), 1, 'and logged there');
+
+-- one that only reads
+
+select pg_temp.new_token(:guild, 3, 'main') as reads \gset
+select is(r ->> 'permissions', '3', 'a token that only reads is listed as 3')
+  from token_list(:me), json_array_elements(body::json) r
+ where r ->> 'unique_id' = :'reads';
+select is(pg_temp.last_logged(:guild, 72, '{name}'), :'reads',
+          'and told as any other');
+select throws_ok(format($$ select pg_temp.new_token(%s, %s, 'main') $$,
+                        :guild, k), '23514', null, 'no kind: ' || k)
+  from unnest(array[0, 4]) k;
+select pg_temp.answers(status, body, 200, '{}', 'it can be revoked')
+  from token_revoke(:me, :'reads');
+
 select throws_ok($$ select operator_token_create(900000000000000009,
                         '{"permissions": 1, "creator": "1"}') $$,
                  'GL404', 'server: unknown', 'an unknown server gets no token');
 
-select pg_temp.new_token(:guild, 1, 'main') as fourth,
+select pg_temp.new_token(:guild, 3, 'main') as fourth,
        pg_temp.new_token(:guild, 1, 'pro') as fifth \gset
 select throws_ok(format($$ select pg_temp.new_token(%s, 1, 'main') $$, :guild),
                  'GL409', 'a server has at most 5 live tokens',
