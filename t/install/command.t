@@ -112,11 +112,19 @@ subtest 'tokens' => sub {
     is $nginx->get("/servers/$server", token => $token)->status, 200,
         'an Admin token is printed alone';
     does("token create $server $creator{8} --permissions basic");
+    chomp(my $reads = does("token create $server $creator{8}"
+        . ' --permissions read'));
+    is join(' ', map { $nginx->get("/servers/$server$_", token => $reads)
+        ->status } '/logs', '/config'), '200 403', 'one may only read';
+    is +(guildlog("token create $server $creator{8} --permissions 3"))[2], 2,
+        'kinds have names';
     my $file = $nginx->file('token', "$ENV{GUILDLOG_ADMIN_TOKEN}\n", 0600);
     local $ENV{GUILDLOG_ADMIN_TOKEN} = 'none';
     my $list = does("token list $server --token-file '$file'");
     my ($id) = $list =~ /^(\S+) +\S+ +admin +200000000000000007 /m;
     like $list, qr/^\S+ +\S+ +basic +200000000000000008 /m, 'both are listed';
+    like $list, qr/^\S+ +\S+ +read +200000000000000008 /m,
+        '... and the one that reads';
     does("token revoke $server $id --token-file '$file'");
     is $nginx->get("/servers/$server", token => $token)->status, 401,
         'and revoked';
