@@ -19,7 +19,8 @@ let token = null;
 let left = {requests: Infinity, until: 0};
 let ended = () => {};
 
-export let session = null;        // {server, tokenId or person, bot, level}
+// {server, tokenId or person, bot, level, reads: the token does nothing else}
+export let session = null;
 
 
 // What the API did not do: its status, its words, and the field they name.
@@ -44,7 +45,8 @@ export function signIn(pasted) {
     }
 
     token = text;
-    session = {server: claims.sub, tokenId: claims.jti, bot: ''};
+    session = {server: claims.sub, tokenId: claims.jti, bot: '',
+        reads: claims.kind === 'read'};
     keep([...others(claims.sub), token]);
     return true;
 }

@@ -8,6 +8,8 @@ import {parts, t} from './texts.js';
 import {relativeTime, timeNode} from './time.js';
 
 const LEVELS = [['view', t('access.view')], ['manage', t('access.manage')]];
+const KINDS = {1: t('tokens.admin'), 2: t('tokens.basic'),
+    3: t('tokens.read')};
 
 const TAG_FIELDS = [
     {name: 'tag_name', label: t('tags.name'), kind: 'text',
@@ -95,6 +97,7 @@ export function tokens() {
                     attributes: {maxlength: 64}},
                 {name: 'permissions', label: t('tokens.kind'), kind: 'choice',
                     options: [[2, t('tokens.basicFor')],
+                        [3, t('tokens.readFor')],
                         [1, t('tokens.adminFor')]]}],
             add: async (body) => showOnce(await change('POST', '/auth', body)),
         },
@@ -123,7 +126,7 @@ function tokenLine({unique_id: id, permissions, creator, created_at: created,
     expires_at: expires, name})
 {
     return [
-        badge(t(permissions === 1 ? 'tokens.admin' : 'tokens.basic')),
+        badge(KINDS[permissions]),
         ' ', name ? h('strong', null, foreign(name), ' ') : null,
         h('span', {class: 'id'}, id),
         id === session.tokenId && h('strong', null, ' ', t('tokens.yours')),

@@ -23,6 +23,9 @@ const [main, nav, where, me, form, field, wanted, ended, there, or] = ['main',
     'nav', 'where', 'me', 'sign-in', 'token', 'wanted', 'ended', 'there',
     'or'].map((id) => document.getElementById(id));
 
+// what a token that only reads can see
+const READS = ['logs', 'member'];
+
 let server;         // what GET of the server will answer
 let shown;          // the view
 let place;          // its address
@@ -56,6 +59,11 @@ async function route() {
             return;
         }
     }
+    if (session.reads && !READS.includes(address.view)) {
+        writeAddress(hrefOf('logs', address.bot), true);
+        await route();
+        return;
+    }
     if (session.bot !== address.bot || !server) {
         session.bot = address.bot;
         forget();
@@ -87,6 +95,9 @@ async function route() {
 async function diagnose(bot) {
     const bare = location.hash.length < 3;
 
+    if (session.reads) {
+        return;
+    }
     try {
         if (await health.check(bot) && bare && location.hash.length < 3) {
             writeAddress(hrefOf('start', bot), true);
@@ -112,7 +123,8 @@ function head({view, bot, filters}, {name, plan}) {
     fill(where, person ? servers() : h('strong', null, foreign(name)), ' ',
         badge(PLANS[plan]), ' ', bots, ' ', health.node);
     fill(nav, link('logs', t('page.logs'), inLogs),
-        link('channels', t('config.title'), !(inLogs || view in VIEWS)));
+        session.reads ? null : link('channels', t('config.title'),
+            !(inLogs || view in VIEWS)));
     where.hidden = nav.hidden = false;
     document.title = t('page.title', {server: name});
 }
@@ -321,7 +333,7 @@ async function anew() {
 async function speak({locale}) {
     const key = Object.keys(LANGUAGES)[locale];
     const chosen = key !== 'en-US' || !/^en\b/.test(navigator.language)
-        && await part('settingsConfig');
+        && !session.reads && await part('settingsConfig');
 
     keepLook('served', chosen ? key : '');
     if (wantedLanguage() !== language) {

@@ -36,7 +36,7 @@ function reason(page) {
 
 
 async function signIn(page, {token}) {
-    await page.getByLabel('Admin token').fill(token);
+    await page.getByLabel('Admin or Read token').fill(token);
     await page.getByRole('button', {name: 'Open'}).click();
 }
 
@@ -98,9 +98,9 @@ async function asked() {
     const wanted = page.locator('#wanted');
     const ended = page.locator('#ended');
     const said = `This link leads to the server ${server.id}. It opens with `
-        + 'an Admin token of that server.';
+        + 'an Admin or a Read token of that server.';
     await page.goto(process.env.GUILDLOG_VIEWER);
-    await page.getByLabel('Admin token').waitFor();
+    await page.getByLabel('Admin or Read token').waitFor();
     ok(await wanted.isHidden(), 'without a link, any server will do');
     await page.goto(process.env.GUILDLOG_VIEWER + to(ids[1]));
     await soon(() => wanted.innerText(), said, 'a link asks for a token');

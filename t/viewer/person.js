@@ -39,6 +39,21 @@ export default async function person() {
     const row = list.filter({hasText: 'from the browser'});
     await row.waitFor();
     ok(true, 'it is listed by its name');
+
+    await page.getByLabel('Name').fill('to look on');
+    await page.getByLabel('Kind').selectOption({label:
+        'Read: for reading the log'});
+    await page.getByRole('button', {name: 'Add'}).click();
+    await soon(() => made.inputValue().then((token) =>
+        JSON.parse(atob(token.split('.')[1])).kind), 'read',
+    'a token that only reads is made');
+    await page.getByRole('button', {name: 'Close'}).click();
+    const looks = list.filter({hasText: 'to look on'});
+    await soon(() => looks.locator('.badge').textContent(), 'Read',
+        '... and listed as one');
+    await looks.getByRole('button', {name: /^Revoke/}).click();
+    await page.locator('dialog').getByRole('button', {name: 'Revoke'}).click();
+    await soon(() => looks.count(), 0, '... until it is revoked');
     await row.getByRole('button', {name: /^Revoke/}).click();
     await page.locator('dialog').getByRole('button', {name: 'Revoke'}).click();
     await soon(() => row.count(), 0, 'and revoked');

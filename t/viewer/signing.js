@@ -8,7 +8,7 @@ export default async function signing() {
     const server = await newServer({name: 'Signing'});
     const page = await newPage();
     const said = page.locator('#ended');
-    const field = page.getByLabel('Admin token');
+    const field = page.getByLabel('Admin or Read token');
     const signIn = async (token) => {
         await field.fill(token);
         await page.getByRole('button', {name: 'Open'}).click();
@@ -55,7 +55,7 @@ export default async function signing() {
 
     const other = await page.context().newPage();
     await other.goto(process.env.GUILDLOG_VIEWER);
-    await other.getByLabel('Admin token').waitFor();
+    await other.getByLabel('Admin or Read token').waitFor();
     ok(true, 'another tab has to ask for it');
     await other.close();
 
@@ -83,4 +83,61 @@ export default async function signing() {
     await next.locator('.items li').first().waitFor();
     ok(next.url().endsWith('#/tokens'), 'the address is kept while signing in');
     await leave(next, 'an address');
+    await reads();
+}
+
+
+// A token that only reads opens the log, and no more is offered. It is asked
+// for nothing that it may not do: that would be an error in the console.
+async function reads() {
+    const server = await newServer({name: 'Reading'});
+    const nav = (page) => page.locator('#nav').innerText();
+
+    await server.ask('PATCH', '/config/settings', {locale: 'de'});
+    await server.record({type: 7, channel: {id: '300', name: 'general'},
+        executor: {id: '201', name: 'Ann'}, content: 'to be read'});
+    server.token = await server.newToken(3);
+
+    const page = await enter(server, '#/logs', {locale: 'de-DE'});
+
+    await lines(page).first().waitFor();
+    await soon(() => nav(page), 'Logs', 'a token that reads: the log alone');
+    is(await page.locator('#nav a').count(), 1, '... is offered');
+    ok(await page.locator('#where .health').isHidden(),
+        '... and no word of deliveries');
+    await soon(() => page.locator('#sign-in').count(), 0, '... signed in');
+
+    await page.getByText('to be read').first().click();
+    await page.locator('.entry h2').waitFor();
+    ok(true, 'an entry is opened');
+    await page.locator('.entry').getByRole('button', {name: /Ann/})
+        .last().click();
+    await page.locator('.member .sides').waitFor();
+    await soon(() => page.locator('.member h2').textContent(), 'Ann',
+        'what somebody did is seen');
+    await shoot(page, 'reads');
+
+    await page.goto(`${process.env.GUILDLOG_VIEWER}#/tokens`);
+    await page.locator('.logs[aria-busy=false]').waitFor();
+    is(new URL(page.url()).hash, '#/logs',
+        'a link to the configuration leads to the log');
+    await page.goto(`${process.env.GUILDLOG_VIEWER}#/start?bot=pro`);
+    await page.locator('.logs[aria-busy=false]').waitFor();
+    await soon(() => new URL(page.url()).hash, '#/logs?bot=pro',
+        '... of the same bot');
+    await page.reload();
+    await page.locator('.logs[aria-busy=false]').waitFor();
+    await soon(() => nav(page), 'Logs', '... also after a reload');
+    await leave(page, 'a token that reads');
+
+    const empty = await newServer({name: 'Nothing set'});
+
+    empty.token = await empty.newToken(3);
+
+    const bare = await enter(empty, '');
+
+    await bare.locator('.logs[aria-busy=false]').waitFor();
+    is(await bare.locator('#nav a').count(), 1,
+        'nobody is led to steps that they may not take');
+    await leave(bare, 'a server without a channel');
 }
