@@ -293,7 +293,7 @@ typedef struct {
 #define NGX_GUILDLOG_EVENT_STMTS(S)                                           \
     S(operator_events_known, 3, "status, places, docs", READ|SEVERAL)         \
     S(events_due, 1, "guilds, versions, rows, now, next", READ|BACKGROUND)    \
-    S(events_end, 32, "status, body, counts, joined, alone", BACKGROUND)
+    S(events_end, 32, "status, body, counts, joined, alone, fault", BACKGROUND)
 
 
 /*

@@ -208,7 +208,7 @@ pairs_ended(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_pairs_t *pairs = data;
 
-    ngx_str_t   counts;
+    ngx_str_t   counts, fault;
     ngx_uint_t  i, n[NGX_GUILDLOG_ENTRY_LAST];
 
     pairs->query = NULL;
@@ -229,6 +229,14 @@ pairs_ended(void *data, ngx_guildlog_db_result_t *result)
                                  ngx_guildlog_db_result_number(result, 0, 3));
         ngx_guildlog_stats_count(pairs->stats, NGX_GUILDLOG_COUNT_PAIRS_ALONE,
                                  ngx_guildlog_db_result_number(result, 0, 4));
+
+        fault = ngx_guildlog_db_result_value(result, 0, 5);
+
+        if (fault.len) {
+            ngx_log_error(NGX_LOG_ERR, pairs->log, 0,
+                          "guildlog database \"%V\": pairs of events cannot "
+                          "be ended, %V", &pairs->database->name, &fault);
+        }
     }
 
     pairs_next(pairs);

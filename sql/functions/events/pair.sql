@@ -82,6 +82,10 @@ end $$;
 -- without an entry, so that they are duplicates from then on. Of a server of
 -- which others were first nothing is done, and joined and alone, counts by
 -- server, are summed without it. 409: that is so of all of them.
+--
+-- Where they fail together each is done by itself: one that fails rests for 5 s,
+-- and fault says why. One whose filters did not come to all in time does not
+-- end: what is recorded of it is a duplicate the next time, and it comes further.
 
 create or replace function events_end(guilds bigint[], versions bigint[],
     end_guilds bigint[], end_bots smallint[], end_events text[],
@@ -94,13 +98,18 @@ create or replace function events_end(guilds bigint[], versions bigint[],
     parents text[], categories text[], proxied boolean[], prefixed int[],
     crowded int[], docs text, errors jsonb, guild_joined int[] default '{}',
     guild_alone int[] default '{}', out status int, out body text,
-    out counts text, out joined bigint, out alone bigint)
+    out counts text, out joined bigint, out alone bigint, out fault text)
 language plpgsql security definer set search_path = guildlog, pg_temp
 set lock_timeout = '2s' as $$
 declare
     absorbed  constant text[] := array_fill(null::text,
                                    array[cardinality(absorbed_events)]);
     taken     constant bigint[] := pairs_take(guilds, versions);
+    left_over bigint[] := '{}';   -- each is to be done by itself
+    part      bigint[] := taken;
+    done      bigint[] := '{}';
+    verdicts  text[] := '{}';
+    ids       bigint[] := '{}';
     did       record;
     ended     record;
 begin
@@ -112,35 +121,71 @@ begin
         return;
     end if;
 
-    -- one without an event is not recorded
+    loop
+        begin
+            -- one without an event is not recorded
 
-    did := record_together(entry_guilds || absorbed_guilds,
-        entry_bots || absorbed_bots,
-        row(pairs_taken(taken, entry_guilds || absorbed_guilds,
-                        events || absorbed_events),
-        types || absorbed::smallint[], times, executors, executor_bots,
-        executor_roles, targets, target_bots, target_roles, channels, parents,
-        categories, proxied, prefixed, crowded)::batch,
-        string_to_array(docs, e'\n') || absorbed, errors, at_last => true);
+            did := record_together(entry_guilds || absorbed_guilds,
+                entry_bots || absorbed_bots,
+                row(pairs_taken(part, entry_guilds || absorbed_guilds,
+                                events || absorbed_events),
+                types || absorbed::smallint[], times, executors,
+                executor_bots, executor_roles, targets, target_bots,
+                target_roles, channels, parents, categories, proxied,
+                prefixed, crowded)::batch,
+                string_to_array(docs, e'\n') || absorbed, errors);
 
-    perform pairs_end(end_guilds, end_bots, pairs_taken(taken, end_guilds,
-                                                        end_events));
-    perform pairs_go(gone_guilds, gone_bots, pairs_taken(taken, gone_guilds,
-                                                         gone_events));
+            select coalesce(array_agg(u.verdict order by u.place), '{}')
+                       as verdicts,
+                   coalesce(array_agg(u.id order by u.place), '{}') as ids,
+                   array(select unnest(part) except
+                         select unnest(array_agg(u.guild) filter (
+                             where u.verdict = 'postponed'))) as guilds
+              into ended
+              from unnest(entry_guilds, did.verdicts, did.ids)
+                       with ordinality u (guild, verdict, id, place)
+             where u.guild = any (part);
 
-    select array_agg(u.verdict order by u.place) as verdicts,
-           array_agg(u.id order by u.place) as ids into ended
-      from unnest(entry_guilds, did.verdicts, did.ids) with ordinality
-               u (guild, verdict, id, place)
-     where u.guild = any (taken);
+            perform pairs_end(end_guilds, end_bots,
+                        pairs_taken(ended.guilds, end_guilds, end_events));
+            perform pairs_go(gone_guilds, gone_bots,
+                        pairs_taken(ended.guilds, gone_guilds, gone_events));
+            verdicts := verdicts || ended.verdicts;
+            ids := ids || ended.ids;
+            done := done || ended.guilds;
+        exception when others then
+            if cardinality(part) > 1 then
+                left_over := part;
+            else
+                fault := format('server %s, SQLSTATE %s: %s', part[1],
+                                sqlstate, sqlerrm);
+                perform pairs_rest(part[1]);
+            end if;
+        end;
+
+        exit when left_over = '{}';
+        part := left_over[1 : 1];
+        left_over := left_over[2 :];
+    end loop;
 
     select t.body, t.counts into body, counts
-      from events_told(coalesce(ended.verdicts, '{}'),
-                       coalesce(ended.ids, '{}'), did.told) t;
+      from events_told(verdicts, ids, errors) t;
 
     select sum(n.joined), sum(n.alone) into joined, alone
       from unnest(guilds, guild_joined, guild_alone) n (guild, joined, alone)
-     where n.guild = any (taken);
+     where n.guild = any (done);
+end $$;
+
+
+-- What is due of a server that fails lets others come first.
+
+create or replace function pairs_rest(guild bigint)
+returns void language plpgsql set enable_seqscan = off as $$
+declare
+    now  constant bigint := ms(clock_timestamp());
+begin
+    update pair p set due = now + 5000
+     where p.guild_id = guild and p.due <= now and p.state = 0;
 end $$;
 
 

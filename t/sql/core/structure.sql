@@ -203,7 +203,7 @@ $$, $$
              'entry_guilds bigint[], entry_bots smallint[], @entries, '
              'guild_joined integer[], guild_alone integer[], '
              'OUT status integer, OUT body text, OUT counts text, '
-             'OUT joined bigint, OUT alone bigint'),
+             'OUT joined bigint, OUT alone bigint, OUT fault text'),
         ('operator', 'operator_server_put', 'input jsonb'),
         ('operator', 'operator_server_forget', null),
         ('operator', 'operator_person_forget', 'user_id bigint'),
