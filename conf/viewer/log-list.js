@@ -8,6 +8,7 @@ import {dayOf, sameDay, widestTimes} from './time.js';
 
 const MORE = 8;            // lines beyond each edge
 const SPARE = 100;
+const MOST = 400;          // lines in view, however high the list is
 const TALLEST = 10e6;      // px; browsers take no element of any height
 
 
@@ -68,7 +69,8 @@ export class LogList {
         }
         [probe, ...widths.map(([, node]) => node)].forEach((node) =>
             node.remove());
-        this.view = this.node.clientHeight - this.head.offsetHeight;
+        this.view = Math.min(MOST * this.height,
+            this.node.clientHeight - this.head.offsetHeight);
         this.draw();
     }
 

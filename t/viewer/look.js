@@ -1,8 +1,8 @@
 // How it looks, and what a screen reader finds: every view in light and dark,
 // from 320 pixels to 4 K. Other languages are those of languages.js.
 
-import {enter, is, leave, lines, newServer, ok, operator, outside, shoot,
-    soon, violations} from './lib.js';
+import {enter, is, leave, lines, newServer, ok, operator, outside, scrollTo,
+    shoot, soon, violations} from './lib.js';
 
 const ALL = ['channels', 'settings', 'types', 'ignore', 'filters', 'tags',
     'access', 'tokens', 'notifications', 'troubleshoot'];
@@ -20,6 +20,10 @@ const SCREENS = {
         rules: ['scrollable-region-focusable']},
 };
 
+// windows that are not high: a phone on its side, a window at 200 %, the
+// smallest there is
+const LOW = [[844, 390], [1440, 450], [320, 256]];
+
 let server;
 
 
@@ -35,6 +39,7 @@ export default async function look() {
         await views(page, name, parts, rules);
         await leave(page, name);
     }
+    await low();
     await themes();
     await printed();
     await empty();
@@ -119,6 +124,60 @@ async function check(page, name, rules = null) {
 
     is(await outside(page), [], `${name}: nothing sticks out`);
     is(await violations(page, rules), [], `${name}: axe finds nothing`);
+}
+
+
+// However low the window is, the page holds the lines that are to be seen, and
+// not the whole log.
+async function low() {
+    const many = await newServer({name: 'Low'});
+    const ann = {id: '201', name: 'Ann'};
+    const start = Date.now() - 3_600_000;
+    const rows = (page) => page.locator('.rows .row').count();
+
+    await many.record(...Array.from({length: 900}, (_, i) => (
+        {type: 39, executor: ann, reason: `why ${i}`, timestamp: start + i})));
+
+    for (const [width, height] of LOW) {
+        const name = `${width}x${height}`;
+        const page = await enter(many, '#/logs', {viewport: {width, height}});
+        const few = async (what) => {
+            const n = await rows(page);
+            ok(n > 5 && n < 60, `${name}: ${what}`, `${n} rows`);
+        };
+
+        await lines(page).first().waitFor();
+        await few('few lines of many');
+        await scrollTo(page, 3000);
+        await few('... also further down');
+        await lines(page).nth(12).click();
+        await page.locator('.entry h2').waitFor();
+        await few('... also beside an entry');
+        await check(page, `low-${name}`, ['scrollable-region-focusable']);
+        await page.goto(`${process.env.GUILDLOG_VIEWER}#/member?member=201`);
+        await page.locator('.member .items li').first().waitFor();
+        ok(await page.locator('.member li').count() < 100,
+            `${name}: a person's page is short, too`);
+        await leave(page, name);
+    }
+
+    const page = await enter(many);
+
+    await lines(page).first().waitFor();
+    await page.evaluate(() => {
+        for (const node of document.querySelectorAll(
+            'html, body, main, .logs, .content'))
+        {
+            Object.assign(node.style, {height: 'auto', flex: 'none'});
+        }
+    });
+    await soon(() => page.locator('.list').evaluate((node) =>
+        node.clientHeight > 20_000), true, 'a list that nothing bounds');
+    await page.evaluate(() => new Promise((resolve) =>
+        requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    const n = await rows(page);
+    ok(n < 500, '... has few lines all the same', `${n} rows`);
+    await leave(page, 'low windows');
 }
 
 
