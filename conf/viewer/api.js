@@ -97,6 +97,13 @@ export function openServer(person, {id, level}) {
 }
 
 
+// Whether nothing that is changed would be taken: the person's access is to
+// look.
+export function mayOnlyLook() {
+    return Boolean(session?.person) && session.level !== 'manage';
+}
+
+
 function elsewhere(address, method) {
     return fetch(address, {method, headers: {'X-Guildlog': '1'},
         cache: 'no-store', mode: 'same-origin', redirect: 'manual',

@@ -91,7 +91,7 @@ async function takeAccess(user, path) {
 export function tokens() {
     return itemList({
         note: t(session.person ? 'tokens.note' : 'tokens.noteSignIn'),
-        ...session.person && session.level === 'manage' && {
+        ...session.person && {
             fields: [
                 {name: 'name', label: t('tokens.name'), kind: 'text',
                     attributes: {maxlength: 64}},

@@ -1,6 +1,6 @@
 // Recent changes to the configuration.
 
-import {change, get} from './api.js';
+import {change, get, mayOnlyLook} from './api.js';
 import {button, fill, foreign, h} from './dom.js';
 import {t} from './texts.js';
 import {timeNode} from './time.js';
@@ -8,6 +8,7 @@ import {timeNode} from './time.js';
 
 export async function notifications() {
     const node = h('div', {class: 'card'});
+    const looking = mayOnlyLook();
 
 
     async function show() {
@@ -19,7 +20,7 @@ export async function notifications() {
                 h('strong', {role: 'status'}, unread.length
                     ? t('notifications.unread', {count: unread.length})
                     : t('notifications.none')),
-                unread.length ? button(t('notifications.all'), () =>
+                unread.length && !looking ? button(t('notifications.all'), () =>
                     acknowledge('/notifications/acknowledge')) : null),
             h('ul', {class: 'items'}, rows.map(item)));
     }
@@ -32,9 +33,11 @@ export async function notifications() {
                 ' ', timeNode(Date.parse(created)),
                 h('p', {class: 'note'},
                     foreign(data.description, {lang: 'en'}))),
-            acknowledged ? null : button(t('notifications.acknowledge'), () =>
-                acknowledge(`/notifications/${id}/acknowledge`),
-            {'aria-label': t('notifications.label', {title: data.title})}));
+            acknowledged || looking ? null
+                : button(t('notifications.acknowledge'), () =>
+                    acknowledge(`/notifications/${id}/acknowledge`),
+                {'aria-label': t('notifications.label',
+                    {title: data.title})}));
     }
 
 

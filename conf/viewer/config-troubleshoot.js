@@ -1,7 +1,7 @@
 // Why logs do not arrive, what can be done about it, and how full the log
 // channels are.
 
-import {change, get} from './api.js';
+import {change, get, mayOnlyLook} from './api.js';
 import {hrefOf} from './address.js';
 import {badge, button, fill, foreign, h} from './dom.js';
 import {form, named} from './form.js';
@@ -63,7 +63,8 @@ export async function troubleshoot(server, bot) {
 
 
     function finding({id, severity, title, detail, scope, fix}) {
-        const [view, label] = PLACES[id] ?? [];
+        const looking = mayOnlyLook();
+        const [view, label] = looking ? [] : PLACES[id] ?? [];
 
         return h('li', null,
             h('div', null,
@@ -75,7 +76,7 @@ export async function troubleshoot(server, bot) {
                     : told(detail))),
             view && h('a', {href: hrefOf(view, bot, id === 'LOG_TYPE_OFF'
                 && {type: [scope.logType]})}, t(label)),
-            fix ? button(FIXES[fix.kind] ?? fix.kind, () =>
+            fix && !looking ? button(FIXES[fix.kind] ?? fix.kind, () =>
                 attempt(() => apply(fix))) : null);
     }
 
@@ -104,7 +105,7 @@ export async function troubleshoot(server, bot) {
 
 
     await ask(false);
-    return [report, tester(), await pacing()];
+    return [report, mayOnlyLook() ? null : tester(), await pacing()];
 }
 
 

@@ -1,10 +1,10 @@
 // All log types as one table, by category, and beside it what is set for those
 // that are chosen: one of them, several, or a whole category.
 
-import {change, get, part} from './api.js';
+import {change, get, mayOnlyLook, part} from './api.js';
 import {knownName, nameOf} from './directory.js';
 import {button, fill, h, isolated, newId} from './dom.js';
-import {hexOf, idField} from './form.js';
+import {hexOf, idField, shut} from './form.js';
 import {channelOf, typeOf, typesOf} from './log-types.js';
 import {preview} from './preview.js';
 import {t} from './texts.js';
@@ -57,8 +57,9 @@ class TypeGrid {
                 this.part = name;
                 this.draw();
             }, {class: 'chip', 'data-part': name}));
+        this.looking = mayOnlyLook();
         this.back = button(t('types.undo'), () => this.undoOne(),
-            {disabled: true});
+            {disabled: true, hidden: this.looking});
         this.said = h('p', {class: 'said error', role: 'alert',
             hidden: true});
         this.everything = box(t('types.chooseShown'), () =>
@@ -69,7 +70,7 @@ class TypeGrid {
         this.table = h('table', {class: 'types-grid', onkeydown: (event) =>
             this.key(event), onfocusin: (event) => this.focus(event)},
             h('thead', null, h('tr', null,
-                h('td', null, this.everything),
+                h('td', null, this.looking ? null : this.everything),
                 ['types.type', 'types.on', 'types.channel', 'settings.format',
                     'form.color', 'types.bots'].map((key) =>
                     h('th', {scope: 'col'}, t(key))))),
@@ -181,10 +182,11 @@ class TypeGrid {
             this.choose(all.filter((id) => !this.rows.get(id).node.hidden),
                 pick.checked));
         const on = toggle(t('types.logAll', {name}), () =>
-            this.set(all, {enabled: on.checked ? null : false}));
+            this.set(all, {enabled: on.checked ? null : false}),
+        this.looking);
         const number = h('span', {class: 'note'});
         const head = h('tr', {class: 'group', 'data-category': category},
-            h('td', null, pick),
+            h('td', null, this.looking ? null : pick),
             h('th', {scope: 'rowgroup'}, h('i', {class: 'dot'}),
                 name),
             h('td', null, on),
@@ -200,7 +202,8 @@ class TypeGrid {
         const pick = box(t('types.choose', {name: title}), () =>
             this.choose([id], pick.checked));
         const on = toggle(t('types.log', {name: title}), () =>
-            this.set([id], {enabled: on.checked ? null : false}));
+            this.set([id], {enabled: on.checked ? null : false}),
+        this.looking);
         const name = button(title, () => {
             this.chosen.clear();
             this.choose([id], true);
@@ -209,8 +212,8 @@ class TypeGrid {
         const cells = ['where', 'how', 'color', 'bots'].map((place) =>
             h('td', {class: place}));
 
-        const node = h('tr', null, h('td', null, pick), h('td', null, name),
-            h('td', null, on), cells);
+        const node = h('tr', null, h('td', null, this.looking ? null : pick),
+            h('td', null, name), h('td', null, on), cells);
 
         this.rows.set(id, {node, pick, on, name, cells});
         return node;
@@ -300,7 +303,7 @@ class TypeGrid {
 
     reach() {
         const nodes = [...this.table.querySelectorAll('tbody tr')]
-            .filter(({hidden}) => !hidden);
+            .filter((node) => !node.hidden && controlsOf(node).length);
         const here = nodes.includes(this.line) ? this.line : nodes[0];
 
         this.line = here;
@@ -357,7 +360,8 @@ class Editor {
             event.key === 'Escape' && !event.defaultPrevented
                 && this.close()},
             h('header', null, this.title, h('span', {class: 'gap'}),
-                button(t('types.change'), () => this.open(), {class: 'unfold'}),
+                grid.looking ? null : button(t('types.change'), () =>
+                    this.open(), {class: 'unfold'}),
                 button('✕', () => this.close(), {class: 'quiet',
                     'aria-label': t('types.none')})),
             this.fields, this.looks);
@@ -403,8 +407,12 @@ class Editor {
                 this.usual)),
             rest.map(({node}) => node),
             h('p', {class: 'note'}, FORMAT_NOTE),
-            button(t('types.reset'), () => this.set(
+            this.grid.looking ? null : button(t('types.reset'), () => this.set(
                 Object.fromEntries(FIELDS.map((name) => [name, null])))));
+        if (this.grid.looking) {
+            this.usual.remove();
+            shut(this.fields);
+        }
     }
 
 
@@ -450,7 +458,8 @@ class Editor {
         this.grid.draw();
         this.show();
         this.grid.reach();
-        controlsOf(this.grid.line)[1]?.focus();
+        (this.grid.line.querySelector('button')
+            ?? controlsOf(this.grid.line).at(-1)).focus();
     }
 
 
@@ -466,6 +475,7 @@ class Editor {
             : ids.length ? t('types.number', {count: ids.length})
                 : t('types.hint');
         this.fields.hidden = this.looks.hidden = !ids.length;
+        this.node.hidden = this.grid.looking && !ids.length;
         if (!ids.length) {
             return;
         }
@@ -506,9 +516,9 @@ function box(label, onchange) {
 }
 
 
-function toggle(label, onchange) {
+function toggle(label, onchange, disabled) {
     return h('input', {type: 'checkbox', role: 'switch', class: 'switch',
-        'aria-label': label, onchange});
+        'aria-label': label, onchange, disabled});
 }
 
 
@@ -520,7 +530,7 @@ function mark(box, states) {
 
 
 function controlsOf(line) {
-    return [...line.querySelectorAll('input, button')];
+    return [...line.querySelectorAll(':is(input, button):enabled')];
 }
 
 

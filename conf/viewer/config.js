@@ -1,5 +1,6 @@
 // The configuration: a list of its parts, and the one that is shown.
 
+import {mayOnlyLook} from './api.js';
 import {hrefOf} from './address.js';
 import {fill, h} from './dom.js';
 import {access, tags, tokens} from './config-lists.js';
@@ -48,7 +49,8 @@ export async function show({view, bot, filters: given}, server) {
     heading.focus();
 
     try {
-        const nodes = [];
+        const nodes = [mayOnlyLook() && h('p', {class: 'note'},
+            t('page.mayLook'))];
 
         for (const section of sections) {
             nodes.push(await section(server, bot, given));

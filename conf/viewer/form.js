@@ -1,6 +1,7 @@
 // Forms made of the API's fields. What was changed is sent, and what the API
 // says of a field stands beside it.
 
+import {mayOnlyLook} from './api.js';
 import {combobox} from './combobox.js';
 import {fill, h, newId} from './dom.js';
 import {find, isId, nameOf, resolve} from './directory.js';
@@ -15,18 +16,23 @@ const HEX = /^#[0-9a-f]{6}$/i;
 // sends the changes; with all, everything is sent that has a value. A compact
 // form has its fields side by side, and is saved by the bar of all changes.
 // changed(values) is told of each change. A form with hasty is none whose
-// content would be missed.
+// content would be missed. Who may only look sees the fields, and no form.
 export function form({fields, values = {}, save, label = t('form.save'), all,
     compact, hasty, changed = () => {}})
 {
     const said = h('span', {class: 'said', role: 'status'});
     const controls = fields.map((field) => controlOf(field,
         values[field.name]));
+    const looks = {class: compact ? 'card compact' : 'card'};
+
+    if (mayOnlyLook()) {
+        return shut(h('div', looks, controls.map(({node}) => node)));
+    }
+
     const node = h('form', {novalidate: true, onsubmit: (event) => {
         event.preventDefault();
         submit();
-    }, oninput: note, onchange: note,
-    class: compact ? 'card compact' : 'card'},
+    }, oninput: note, onchange: note, ...looks},
         controls.map(({node}) => node),
         h('div', {class: 'actions'}, compact ? null
             : h('button', {class: 'primary'}, label), said));
@@ -107,6 +113,17 @@ export function form({fields, values = {}, save, label = t('form.save'), all,
     if (!hasty) {
         watch({node, save: submit, undo,
             changes: () => controls.filter(isChanged).length});
+    }
+    return node;
+}
+
+
+// What is in it can be read, not changed.
+export function shut(node) {
+    for (const control of node.querySelectorAll(
+        'input, select, textarea, button'))
+    {
+        control.disabled = true;
     }
     return node;
 }

@@ -1,6 +1,6 @@
 // Whether logs arrive, seen from every view.
 
-import {get} from './api.js';
+import {get, mayOnlyLook} from './api.js';
 import {hrefOf} from './address.js';
 import {fill, h} from './dom.js';
 import {t} from './texts.js';
@@ -42,6 +42,7 @@ function show(bot, {status, findings}) {
     node.hidden = status !== 'broken';
     if (worst) {
         fill(node, t('trouble.broken', {what: titleOf(worst)}));
-        node.href = hrefOf(unset ? 'start' : 'troubleshoot', bot);
+        node.href = hrefOf(unset && !mayOnlyLook() ? 'start'
+            : 'troubleshoot', bot);
     }
 }

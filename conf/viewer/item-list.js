@@ -1,6 +1,7 @@
 // A list of the configuration: its items, each with what can be done to it,
 // and a form that adds one.
 
+import {mayOnlyLook} from './api.js';
 import {button, confirmed, fill, h, newId} from './dom.js';
 import {form} from './form.js';
 import {t} from './texts.js';
@@ -8,10 +9,12 @@ import {t} from './texts.js';
 
 // read() gives rows or null; line(row, i) shows one; remove(row), if given,
 // takes it out, after the question question(row), if given; edit(row), if
-// given, is a form for it; add(body) adds what the fields say.
+// given, is a form for it; add(body) adds what the fields say. Who may only
+// look sees the items alone.
 export function itemList({note, empty, read, line, remove, question,
     verb = t('form.remove'), edit, fields, add})
 {
+    const looking = mayOnlyLook();
     const items = h('ul', {class: 'items'});
     const said = h('p', {class: 'said error', role: 'alert', hidden: true});
     const node = h('section', null, note ? h('p', {class: 'note'}, note) : null,
@@ -34,8 +37,10 @@ export function itemList({note, empty, read, line, remove, question,
                 'aria-labelledby': `${id} ${text.id}`});
         };
         const node = h('li', null, text,
-            edit && act(t('form.edit'), () => fill(node, edit(row, show))),
-            remove ? act(verb, () => take(row), {class: 'danger'}) : null);
+            edit && !looking && act(t('form.edit'), () =>
+                fill(node, edit(row, show))),
+            remove && !looking && act(verb, () => take(row),
+                {class: 'danger'}));
 
         return node;
     }
@@ -72,7 +77,7 @@ export function itemList({note, empty, read, line, remove, question,
                 await show();
             }}));
 
-        if (fields) {
+        if (fields && !looking) {
             renew();
         }
         return place;

@@ -1,7 +1,7 @@
 // The page: who is signed in, which view is shown, and how it looks.
 
-import {canSignIn, get, openServer, part, resume, session, signIn, signInThere,
-    signOut, whenEnded, whoSignedIn} from './api.js';
+import {canSignIn, get, mayOnlyLook, openServer, part, resume, session, signIn,
+    signInThere, signOut, whenEnded, whoSignedIn} from './api.js';
 import {hrefOf, readAddress, writeAddress} from './address.js';
 import {forget} from './directory.js';
 import {badge, button, fill, foreign, h, popover} from './dom.js';
@@ -99,7 +99,9 @@ async function diagnose(bot) {
         return;
     }
     try {
-        if (await health.check(bot) && bare && location.hash.length < 3) {
+        if (await health.check(bot) && bare && location.hash.length < 3
+            && !mayOnlyLook())
+        {
             writeAddress(hrefOf('start', bot), true);
             await go();
         }

@@ -1,7 +1,7 @@
 // The first three steps of a server: where logs go, what is left out, and a
 // message that shows that they arrive.
 
-import {change, get, part} from './api.js';
+import {change, get, mayOnlyLook, part} from './api.js';
 import {hrefOf} from './address.js';
 import {button, fill, foreign, h, newId} from './dom.js';
 import {idField} from './form.js';
@@ -17,6 +17,13 @@ export const node = h('div', {class: 'page start'});
 
 
 export async function show({bot}, {plan}) {
+    if (mayOnlyLook()) {
+        fill(node, h('h2', {tabindex: -1}, t('start.title')),
+            h('p', {class: 'note'}, t('page.mayLook')));
+        node.querySelector('h2').focus();
+        return;
+    }
+
     const [stored] = await part('serverlogConfigChannels') ?? [{}];
     const channel = idField('channel', []);
     const wrong = h('p', {class: 'error', role: 'alert', id: newId(),

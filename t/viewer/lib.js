@@ -12,7 +12,8 @@ const {chromium} = require('playwright-core');
 const axeSource = require('axe-core').source;
 
 const {GUILDLOG_URL: API, GUILDLOG_OPERATOR: OPERATOR,
-    GUILDLOG_VIEWER: VIEWER, GUILDLOG_VIEWER_SHOTS: SHOTS} = process.env;
+    GUILDLOG_PLATFORM: PLATFORM, GUILDLOG_VIEWER: VIEWER,
+    GUILDLOG_VIEWER_SHOTS: SHOTS} = process.env;
 const PATIENCE = 60_000;
 const WIDE = {width: 1400, height: 900};
 
@@ -97,6 +98,28 @@ export async function operator(method, path, body) {
         throw new Error(`${method} ${path}: ${status} ${text}`);
     }
     return JSON.parse(text);
+}
+
+
+// While f runs, who signs in at the platform is this person, who has no server
+// there. One suite alone may do so: all browsers meet the same person.
+export async function signedIn(id, name, f) {
+    const owner = '200000000000000001';
+
+    await platform(id, {[id]: {guilds: [],
+        user: {id, username: name, global_name: name, avatar: null}}});
+    try {
+        await f();
+    } finally {
+        await platform(owner, {});
+    }
+}
+
+
+async function platform(person, people) {
+    await ask({...urlOptions(new URL('/_control/login', PLATFORM).href),
+        method: 'POST'}, {client: 'none', secret: '', redirects: [], people,
+        person});
 }
 
 

@@ -1,9 +1,13 @@
 // Signing in with the platform: the servers of a person, a token that the
-// person makes, and signing out.
+// person makes, signing out, and what is shown to who may only look.
 
-import {is, leave, lines, newPage, ok, shoot, soon} from './lib.js';
+import {is, leave, lines, newPage, newServer, ok, operator, shoot, signedIn,
+    soon, violations} from './lib.js';
 
 const DEMO = process.env.GUILDLOG_SERVER;
+const GUEST = '200000000000000077';
+const PARTS = ['channels', 'settings', 'types', 'ignore', 'filters', 'tags',
+    'access', 'tokens', 'notifications', 'troubleshoot'];
 
 
 export default async function person() {
@@ -94,4 +98,86 @@ export default async function person() {
     await there.waitFor();
     ok(true, '... and can be ended');
     await leave(page, 'a person');
+    await guest();
+}
+
+
+// Who may only look is offered nothing that would be refused.
+async function guest() {
+    const server = await newServer({name: 'Guest'});
+    const page = await newPage();
+    const said = page.getByText('You may look, not change.');
+    const go = async (part) => {
+        await page.evaluate((to) => {
+            location.hash = `#/${to}`;
+        }, part);
+        await page.locator(`.side a[href="#/${part}"][aria-current]`)
+            .waitFor();
+        await page.getByText('Loading …').waitFor({state: 'detached'});
+    };
+
+    await operator('PUT', `/servers/${server.id}/channels`, [
+        {id: '301', name: 'hall', type: 0}]);
+    await server.ask('PUT', `/config/access/${GUEST}`, {level: 'view'});
+    await server.ask('POST', '/config/logging/ignore/0', {value: '301'});
+    await server.ask('POST', '/tags', {tag_name: 'rules', content: 'Be kind'});
+    await server.record({type: 5, content: 'one'});
+
+    page.expected = /status of 401/;
+    await signedIn(GUEST, 'Guest', async () => {
+        await page.goto(process.env.GUILDLOG_VIEWER
+            + `#/logs?server=${server.id}`);
+        await page.getByRole('button', {name: /Sign in\s+with the/}).click();
+        await lines(page).first().waitFor();
+    });
+    ok(true, 'who may only look reads the log');
+
+    const badge = page.locator('#where').getByRole('link');
+
+    await soon(() => badge.getAttribute('href'), '#/troubleshoot',
+        '... is led to what is wrong, not to the steps that would mend it');
+
+    for (const part of PARTS) {
+        await go(part);
+        await said.waitFor();
+        await shoot(page, `guest-${part}`);
+        is(await changing(page), [], `${part}: nothing can be changed`);
+        is(await violations(page, ['color-contrast', 'label']), [],
+            `${part}: axe finds nothing`);
+    }
+
+    const answer = page.waitForResponse(/troubleshoot\?live=1/);
+    await page.getByRole('button', {name: 'Ask the platform'}).click();
+    is((await answer).status(), 200, 'the platform may be asked');
+
+    await go('types');
+    await page.getByRole('button', {name: 'Message edited', exact: true})
+        .click();
+    await page.locator('.message').waitFor();
+    is(await changing(page), [], 'what is set for a type can be read');
+    ok(await page.getByLabel('Format', {exact: true}).isDisabled(),
+        '... and nothing else');
+    await page.getByRole('button', {name: 'Choose none'}).click();
+    await page.keyboard.press('ArrowDown');
+    is(await page.evaluate(() => document.activeElement.textContent),
+        'Thread created', 'arrows go through the lines');
+
+    await page.evaluate(() => {
+        location.hash = '#/start';
+    });
+    await page.getByRole('heading', {name: 'Three steps'}).waitFor();
+    ok(await said.isVisible(), 'the first steps are for others');
+    is(await changing(page), [], '... nothing can be changed there');
+    await leave(page, 'a guest');
+}
+
+
+// what could be pressed, but for what only shows something else
+function changing(page) {
+    return page.locator('.page, .unsaved').locator('form, '
+        + ':is(button, input, select, textarea):enabled').evaluateAll((all) =>
+        all.filter((node) => node.checkVisibility()
+            && !node.matches('.chip, .link, [type=search], .editor header *')
+            && node.textContent !== 'Ask the platform, too')
+            .map((node) => node.outerHTML.slice(0, 90)));
 }
