@@ -35,7 +35,7 @@ export class LogRow {
             h('span', {role: 'gridcell', class: 'what'},
                 h('i', {class: 'dot'}), this.title),
             h('span', {role: 'gridcell', class: 'who'},
-                this.executor, this.arrow, this.target),
+                this.executor, ' ', this.arrow, ' ', this.target),
             this.channel, this.details,
             this.delivery);
     }
@@ -85,18 +85,21 @@ export class LogRow {
         this.title.textContent = said.map(({word, text}) =>
             word ?? isolated(text)).join('') || title;
         this.title.title = title;
-        this.executor.textContent = plain(nameOf(entry.executor));
+        this.executor.textContent = doerOf(entry, sentence);
+        this.executor.classList.toggle('unknown', !entry.executor);
         this.target.textContent = samePerson(entry) ? ''
             : plain(nameOf(entry.target));
-        this.arrow.hidden = !entry.executor || !this.target.textContent;
+        this.arrow.hidden = !this.target.textContent
+            || !entry.executor && isTold(sentence, 'target')
+                && !isTold(sentence, 'executor');
         this.channel.textContent = entry.channel
             ? '#' + isolated(nameOf(entry.channel)) : '';
         this.details.textContent = detailsOf(entry, hits, kind === 'gone',
             said.map(({place}) => place));
-        for (const part of [this.title, this.executor, this.target,
-            this.channel, this.details])
+        for (const part of [this.title, entry.executor && this.executor,
+            this.target, this.channel, this.details])
         {
-            mark(part, hits);
+            part && mark(part, hits);
         }
         this.delivery.dataset.mood = mood;
         this.delivery.title = `${status}: ${why}`;
@@ -108,6 +111,20 @@ export class LogRow {
 
 export function nameOf(named) {
     return named ? named.name || named.id : '';
+}
+
+
+// Who did it. Where nobody is known, that is said of what somebody did to
+// another, so that nobody takes the other for them; who joins needs no doer.
+function doerOf({executor, target}, sentence) {
+    return executor ? plain(nameOf(executor))
+        : target && isTold(sentence, 'executor') ? t('list.unknown') : '';
+}
+
+
+// whether a sentence needs this place, in any of its forms
+function isTold(sentence = '', place) {
+    return sentence.replace(/\[[^\]]*\]/g, '').includes(`{${place}}`);
 }
 
 

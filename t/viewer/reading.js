@@ -31,6 +31,7 @@ export default async function reading() {
         {type: 17, executor: NEW, channel: HALL, timestamp: now - 1000});
 
     await days();
+    await who();
     await found();
     await chips();
     await views();
@@ -38,6 +39,42 @@ export default async function reading() {
     await entry();
     await member();
     await plan();
+}
+
+
+// Who had it done to them is not taken for who did it.
+async function who() {
+    const other = await newServer({name: 'Who'});
+    const at = Date.now() - 10_000;
+
+    await other.record(
+        {type: 39, executor: BOB, target: NEW, timestamp: at},
+        {type: 39, target: NEW, timestamp: at + 1},
+        {type: 5, target: BOB, content: 'gone', timestamp: at + 2},
+        {type: 25, executor: BOB, target: BOB, timestamp: at + 3},
+        {type: 1, target: BOB, timestamp: at + 4},
+        {type: 101, target: BOB, name: 'no links', timestamp: at + 5});
+
+    const page = await enter(other, '#/logs?type=39&type=5'
+        + '&type=25&type=1');
+    const cells = page.locator('.rows .who');
+
+    await soon(() => cells.allInnerTexts(), ['Bob', 'Bob', 'unknown → Bob',
+        'unknown → Ann Bell', 'Bob → Ann Bell'],
+    'that nobody is known to have done it is told');
+    await page.goto(`${process.env.GUILDLOG_VIEWER}#/logs?type=101`);
+    await soon(() => cells.allInnerTexts(), ['→ Bob'],
+        'what a rule did, nobody did');
+    await page.goto(`${process.env.GUILDLOG_VIEWER}#/logs`);
+    await soon(() => cells.count(), 7, 'all of them');
+    is(await page.locator('.rows .row').evaluateAll((rows) =>
+        rows.map((row) => row.querySelector('.who')).map((cell) =>
+            [...cell.childNodes].map((node) => node.ariaLabel
+                ?? node.textContent).join(''))
+            .filter((text) => /\S to \S/.test(text)).length), 3,
+    '... read out as words of their own');
+    await shoot(page, 'who');
+    await leave(page, 'who');
 }
 
 

@@ -155,7 +155,7 @@ async function choosing() {
         const row = lines(page).last();
         return [await row.getAttribute('aria-rowindex'),
             await row.locator('.who').innerText()];
-    }, [String(of(0, 1) + 1), 'Ann→Bob'], 'the oldest are found');
+    }, [String(of(0, 1) + 1), 'Ann → Bob'], 'the oldest are found');
     await page.locator('.list').evaluate((node) => {
         node.scrollTop = 0;
     });
