@@ -13,12 +13,14 @@ import {Filters} from './filters.js';
 import {LogList} from './log-list.js';
 import {LogPages} from './log-pages.js';
 import {othersThan} from './log-types.js';
+import {check} from './health.js';
 import {finder} from './marks.js';
 import {belongs, overlaps, partsOf, readSeveral, tailOf} from './several.js';
 import {follow} from './stream.js';
 import {t} from './texts.js';
 import {DAY, HOUR} from './time.js';
 import {barsOf, countHere, countOne, countThere} from './timeline.js';
+import {deliveryInWords} from './words.js';
 
 const CHANGING = 3000;     // ms between looks at what is not delivered yet
 const COUNTING = 1000;     // ms before what came is counted by category
@@ -446,12 +448,17 @@ setInterval(async () => {
     if (!reading?.begun || document.hidden) {
         return;
     }
-    if (await refresh(list.shown, reading.query, (query) =>
-        pageOf(query, reading.stop.signal)).catch(() => false)
-        && reading === current)
-    {
+    const changed = await refresh(list.shown, reading.query, (query) =>
+        pageOf(query, reading.stop.signal)).catch(() => []);
+
+    if (changed.length && reading === current) {
         list.draw();
         panel.update(reading.pages.at(opened));
+    }
+    if (changed.some(({delivery}) => deliveryInWords(delivery).mood
+        === 'bad'))
+    {
+        check(bot, true).catch(() => {});
     }
 }, CHANGING);
 

@@ -12,6 +12,7 @@ import {LANGUAGES, language, t, translate, wanted as wantedLanguage}
     from './texts.js';
 
 const PLANS = {free: t('page.free'), pro_lite: 'Pro Lite', pro: 'Pro'};
+const CHECKING = 60_000;              // ms between looks at whether logs arrive
 const ENDED = {401: t('sign.tokenEnded'), 403: t('sign.tokenBasic')};
 const WANTED = 'guildlog.wanted';     // the address, while people sign in
 const OPENED = 'guildlog.opened';     // a person's server
@@ -346,6 +347,8 @@ async function speak({locale}) {
 
 translate(document.documentElement);
 applyTheme();
+setInterval(() => server && !document.hidden
+    && health.check(session.bot, true).catch(() => {}), CHECKING);
 whenEnded((status) => person ? lose(status) : leave(ENDED[status]));
 addEventListener('popstate', go);
 

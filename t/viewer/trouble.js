@@ -1,0 +1,81 @@
+// Logs that stop to arrive: it is told wherever the reader is.
+
+import {leave, lines, newPage, newServer, ok, operator, soon,
+    spoil} from './lib.js';
+
+let server;
+let channel;
+
+
+export default async function trouble() {
+    server = await newServer({name: 'Trouble'});
+    channel = server.id;
+    await operator('PUT', `/servers/${server.id}/channels`,
+        [{id: channel, name: 'hall', type: 0}]);
+    await server.ask('PATCH', '/config/logging/channels',
+        {main_channel: channel});
+
+    await minute();
+    await atOnce();
+}
+
+
+function badgeOf(page) {
+    return page.locator('#where').getByRole('link');
+}
+
+
+// a page whose clock is the test's, from when it is told to stop
+async function timed() {
+    const page = await newPage();
+
+    await page.clock.install();
+    await page.goto(`${process.env.GUILDLOG_VIEWER}#/logs`);
+    await page.locator('#token').fill(server.token);
+    await page.locator('#token').press('Enter');
+    await lines(page).first().waitFor();
+    return page;
+}
+
+
+// Nobody does anything in this page.
+async function minute() {
+    const page = await timed();
+
+    ok(await badgeOf(page).isHidden(), 'nothing is wrong');
+
+    await server.ask('PATCH', '/config/logging/channels',
+        {main_channel: null});
+    await page.clock.fastForward(61_000);
+    await soon(() => badgeOf(page).textContent(),
+        'Broken: There is no log channel', 'what breaks is told in a minute');
+    await server.ask('PATCH', '/config/logging/channels',
+        {main_channel: channel});
+    await page.clock.fastForward(61_000);
+    await badgeOf(page).waitFor({state: 'hidden'});
+    ok(true, '... and what is mended');
+    await leave(page, 'a minute');
+}
+
+
+// The minute does not come.
+async function atOnce() {
+    const page = await timed();
+    const first = (cell) => lines(page).first().locator(cell).innerText()
+        .then((text) => text.replace(/\s+/g, ' '));
+
+    await server.record({type: 5, content: 'arrives'});
+    await soon(() => first('.delivery'), '✓ Delivered', 'a log arrives');
+    await spoil({gone: [channel]});
+    await server.record({type: 5, content: 'does not'});
+    await soon(() => first('.details'), 'does not', 'another is recorded');
+    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1000));
+    await soon(async () => (await server.get('/logs?limit=1&type=5'))
+        .entries[0].delivery.reason, 'channel_gone', 'its channel is gone');
+    await page.clock.runFor(4000);
+    await soon(() => first('.delivery'), '✕ Not delivered', '... as is seen');
+    await soon(() => badgeOf(page).textContent(),
+        'Broken: A log channel is gone', '... which is told beside it');
+    await leave(page, 'at once');
+    await spoil({gone: []});
+}
