@@ -3,7 +3,7 @@
 
 import {change, get, mayOnlyLook} from './api.js';
 import {hrefOf} from './address.js';
-import {badge, button, fill, foreign, h} from './dom.js';
+import {badge, button, confirmed, fill, foreign, h} from './dom.js';
 import {form, named} from './form.js';
 import {check} from './health.js';
 import {t} from './texts.js';
@@ -39,13 +39,15 @@ const MOODS = {healthy: 'good', active: 'good', degraded: 'open',
 
 export async function troubleshoot(server, bot) {
     const report = h('div', {class: 'card', 'aria-live': 'polite'});
+    const lanes = h('div');
     const said = h('p', {class: 'said', role: 'status'});
 
 
     async function ask(live) {
-        const found = await get('/troubleshoot',
-            new URLSearchParams({live: live ? 1 : 0}));
+        const [found, table] = await Promise.all([get('/troubleshoot',
+            new URLSearchParams({live: live ? 1 : 0})), pacing()]);
 
+        fill(lanes, table);
         fill(report,
             h('header', null, stateBadge(found.status),
                 h('span', {class: 'note'},
@@ -82,6 +84,13 @@ export async function troubleshoot(server, bot) {
 
 
     async function apply(fix) {
+        const clears = fix.kind === 'clear_log_channel' && fix.channelId;
+
+        if (clears && !await confirmed(t('fix.clearQuestion'),
+            FIXES[fix.kind]))
+        {
+            return;
+        }
         await change('POST', '/troubleshoot/fix', fix);
         await ask(false);
         check(bot, true).catch(() => {});
@@ -105,7 +114,7 @@ export async function troubleshoot(server, bot) {
 
 
     await ask(false);
-    return [report, mayOnlyLook() ? null : tester(), await pacing()];
+    return [report, mayOnlyLook() ? null : tester(), lanes];
 }
 
 

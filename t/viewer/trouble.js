@@ -1,6 +1,7 @@
-// Logs that stop to arrive: it is told wherever the reader is.
+// Logs that stop to arrive: it is told wherever the reader is, and what mends
+// it is asked about where it cannot be undone.
 
-import {leave, lines, newPage, newServer, ok, operator, soon,
+import {enter, is, leave, lines, newPage, newServer, ok, operator, soon,
     spoil} from './lib.js';
 
 let server;
@@ -17,6 +18,7 @@ export default async function trouble() {
 
     await minute();
     await atOnce();
+    await cleared();
 }
 
 
@@ -77,5 +79,30 @@ async function atOnce() {
     await soon(() => badgeOf(page).textContent(),
         'Broken: A log channel is gone', '... which is told beside it');
     await leave(page, 'at once');
+}
+
+
+async function cleared() {
+    const page = await enter(server, '#/troubleshoot');
+    const clear = page.getByRole('button', {name: 'Clear the log channel'});
+    const answer = (name) => page.getByRole('dialog')
+        .getByRole('button', {name}).click();
+    const stored = async () => (await server.get('/config'))
+        .serverlogConfigChannels[0].main_channel;
+    const state = page.locator('tbody .badge');
+
+    await soon(() => state.allTextContents(), ['broken'],
+        'the table tells of it, too');
+    await clear.click();
+    await answer('Cancel');
+    is(await stored(), channel, 'no channel is cleared without a yes');
+    ok(await clear.isVisible(), '... and it is offered still');
+
+    await clear.click();
+    await answer('Clear');
+    await soon(stored, null, 'then it is');
+    await soon(() => state.allTextContents().then((all) =>
+        all.includes('broken')), false, '... and the table is of now');
+    await leave(page, 'a channel that is cleared');
     await spoil({gone: []});
 }
