@@ -1,7 +1,7 @@
 // Recent changes to the configuration.
 
 import {change, get, mayOnlyLook} from './api.js';
-import {button, fill, foreign, h} from './dom.js';
+import {button, fill, foreign, h, refocus} from './dom.js';
 import {t} from './texts.js';
 import {timeNode} from './time.js';
 
@@ -45,6 +45,7 @@ export async function notifications() {
         try {
             await change('POST', path);
             await show();
+            refocus(node, document.querySelector('.page h2'));
         } catch (refusal) {
             node.prepend(h('p', {class: 'error', role: 'alert'},
                 refusal.message));

@@ -3,7 +3,7 @@
 
 import {change, get, mayOnlyLook} from './api.js';
 import {hrefOf} from './address.js';
-import {badge, button, confirmed, fill, foreign, h} from './dom.js';
+import {badge, button, confirmed, fill, foreign, h, refocus} from './dom.js';
 import {form, named} from './form.js';
 import {check} from './health.js';
 import {t} from './texts.js';
@@ -61,6 +61,7 @@ export async function troubleshoot(server, bot) {
                 t('trouble.incomplete', {what:
                     found.summary.incomplete.join('; ')})) : null,
             said);
+        refocus(report);
     }
 
 

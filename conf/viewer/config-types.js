@@ -261,6 +261,9 @@ class TypeGrid {
             this.drawGroup(group);
         }
         mark(this.everything, this.shown().map((id) => this.chosen.has(id)));
+        if (!this.past.length && document.activeElement === this.back) {
+            this.search.focus();
+        }
         this.back.disabled = !this.past.length;
         this.reach();
     }
@@ -498,6 +501,9 @@ class Editor {
             this.channel.input.placeholder = t('types.ofCategory');
         }
         this.picker.value = hexOf(same('color') ?? typeOf(ids[0]).color);
+        if (same('color') === null && document.activeElement === this.usual) {
+            this.picker.focus();
+        }
         this.usual.disabled = same('color') === null;
         preview(this.looks, ids[0], {...this.grid.options,
             ...Object.fromEntries(['format_type', 'color'].map((name) =>

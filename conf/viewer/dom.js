@@ -4,6 +4,8 @@ import {direction, t} from './texts.js';
 
 const PROPERTIES = new Set(['value', 'checked', 'indeterminate', 'htmlFor']);
 
+const FOCUSED = ':is(button, input, select, textarea):enabled, h2';
+
 const TURNING = /([\u202A-\u202E\u2066-\u2069])/;
 const RIGHT_TO_LEFT = /[\u0590-\u08FF\uFB1D-\uFEFC\u{10800}-\u{10FFF}]/u;
 
@@ -35,10 +37,34 @@ export function h(name, attributes, ...children) {
 }
 
 
+// What has the focus, and stays, keeps it.
 export function fill(node, ...children) {
+    const focused = document.activeElement;
+
     node.replaceChildren(...children.flat(Infinity).filter(
         (child) => child !== null && child !== undefined && child !== false));
+    if (focused !== document.activeElement && node.contains(focused)) {
+        focused.focus({preventScroll: true});
+    }
     return node;
+}
+
+
+// Where what had the focus is gone, the first of these nodes that is there and
+// can have it gets it, or the first control in it.
+export function refocus(...nodes) {
+    if (document.activeElement !== document.body) {
+        return;
+    }
+    for (const node of nodes) {
+        const control = node?.isConnected && (node.matches(FOCUSED) ? node
+            : node.querySelector(FOCUSED));
+
+        if (control) {
+            control.focus();
+            return;
+        }
+    }
 }
 
 

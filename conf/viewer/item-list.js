@@ -2,7 +2,7 @@
 // and a form that adds one.
 
 import {mayOnlyLook} from './api.js';
-import {button, confirmed, fill, h, newId} from './dom.js';
+import {button, confirmed, fill, h, newId, refocus} from './dom.js';
 import {form} from './form.js';
 import {t} from './texts.js';
 
@@ -17,15 +17,21 @@ export function itemList({note, empty, read, line, remove, question,
     const looking = mayOnlyLook();
     const items = h('ul', {class: 'items'});
     const said = h('p', {class: 'said error', role: 'alert', hidden: true});
+    const place = h('div');
     const node = h('section', null, note ? h('p', {class: 'note'}, note) : null,
-        h('div', {class: 'card'}, items, said), adder());
+        h('div', {class: 'card'}, items, said), place);
 
 
-    async function show() {
+    // at: the line that the reader was at
+    async function show(at) {
         const rows = await read() ?? [];
 
         fill(items, rows.length ? rows.map(item)
             : h('li', {class: 'note'}, empty));
+        if (at !== undefined) {
+            refocus(items.children[at], items.lastChild, place,
+                document.querySelector('.page h2'));
+        }
     }
 
 
@@ -37,22 +43,24 @@ export function itemList({note, empty, read, line, remove, question,
                 'aria-labelledby': `${id} ${text.id}`});
         };
         const node = h('li', null, text,
-            edit && !looking && act(t('form.edit'), () =>
-                fill(node, edit(row, show))),
-            remove && !looking && act(verb, () => take(row),
+            edit && !looking && act(t('form.edit'), () => {
+                fill(node, edit(row, () => show(i)));
+                refocus(node);
+            }),
+            remove && !looking && act(verb, () => take(row, i),
                 {class: 'danger'}));
 
         return node;
     }
 
 
-    async function take(row) {
+    async function take(row, i) {
         if (question && !await confirmed(question(row), verb)) {
             return;
         }
         await attempt(async () => {
             await remove(row);
-            await show();
+            await show(i);
         });
     }
 
@@ -68,22 +76,20 @@ export function itemList({note, empty, read, line, remove, question,
     }
 
 
-    function adder() {
-        const place = h('div');
-        const renew = () => fill(place, form({fields, label: t('form.add'),
-            all: true, save: async (body) => {
+    function renew() {
+        fill(place, form({fields, label: t('form.add'), all: true,
+            save: async (body) => {
                 await add(body);
                 renew();
+                refocus(place);
                 await show();
             }}));
-
-        if (fields && !looking) {
-            renew();
-        }
-        return place;
     }
 
 
+    if (fields && !looking) {
+        renew();
+    }
     attempt(show);
     return node;
 }

@@ -3,7 +3,7 @@
 
 import {change, get, mayOnlyLook, part} from './api.js';
 import {hrefOf} from './address.js';
-import {button, fill, foreign, h, newId} from './dom.js';
+import {button, fill, foreign, h, newId, refocus} from './dom.js';
 import {idField} from './form.js';
 import {check} from './health.js';
 import {t} from './texts.js';
@@ -66,6 +66,7 @@ export async function show({bot}, {plan}) {
             }
         }
         send.disabled = false;
+        refocus(send);
     }
 
 

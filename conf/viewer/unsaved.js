@@ -25,8 +25,13 @@ export function watch(part) {
 export function look() {
     const n = changed().reduce((sum, part) => sum + part.changes(), 0);
 
+    const here = bar.contains(document.activeElement);
+
     fill(said, t('unsaved.changes', {count: n}));
     bar.hidden = n === 0;
+    if (here && bar.hidden) {
+        document.querySelector('.page h2')?.focus();
+    }
     return n;
 }
 

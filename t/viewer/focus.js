@@ -1,0 +1,136 @@
+// By keyboard alone: each step in the configuration leaves the focus where the
+// reader goes on, and never nowhere.
+
+import {enter, is, leave, newServer, operator, soon} from './lib.js';
+
+const PARTS = {settings: 'Settings', types: 'Log types',
+    ignore: 'Ignore lists', filters: 'Filters', tags: 'Tags',
+    access: 'Access', tokens: 'Tokens', notifications: 'Notifications',
+    troubleshoot: 'Troubleshooter', channels: 'Log channels'};
+
+let server;
+let page;
+
+
+export default async function focus() {
+    server = await newServer({name: 'Focus'});
+    await operator('PUT', `/servers/${server.id}/channels`, [
+        {id: '301', name: 'hall', type: 0}]);
+    await server.ask('PATCH', '/config/logging/channels',
+        {main_channel: '301'});
+    page = await enter(server, '#/tokens');
+
+    await parts();
+    await lists();
+    await unsaved();
+    await types();
+    await notifications();
+    await fixes();
+    await leave(page, 'the focus');
+}
+
+
+// the name of what has it
+function focused() {
+    return page.evaluate(() => {
+        const node = document.activeElement;
+
+        return node === document.body ? 'nothing'
+            : node.getAttribute('aria-labelledby')?.split(' ').map((id) =>
+                document.getElementById(id).textContent.trim()).join(' ')
+                ?? node.ariaLabel ?? (node.labels?.[0] ?? node).textContent;
+    });
+}
+
+
+async function press(name) {
+    const control = page.getByRole('button', {name}).first();
+
+    await control.focus();
+    await control.press('Enter');
+}
+
+
+async function go(part) {
+    await page.locator(`.side a[href="#/${part}"]`).press('Enter');
+    await page.getByRole('heading', {name: PARTS[part], level: 2}).waitFor();
+    await page.getByText('Loading …').waitFor({state: 'detached'});
+}
+
+
+async function parts() {
+    for (const [part, title] of Object.entries(PARTS)) {
+        await go(part);
+        await soon(focused, title, `${title}: its heading is read out`);
+    }
+}
+
+
+async function lists() {
+    await go('tags');
+    for (const name of ['one', 'two']) {
+        await page.getByLabel('Name').fill(name);
+        await page.getByLabel('Content').fill('text');
+        await page.getByLabel('Content').press('Tab');
+        await press('Add');
+        await page.locator('.items', {hasText: name}).waitFor();
+        await soon(focused, 'Name', 'after an item was added, to the next');
+    }
+
+    await press(/^Edit two/);
+    await soon(focused, 'Name', 'an item is edited from its first field');
+    await page.locator('.items textarea').fill('other');
+    await page.locator('.items').getByRole('button', {name: 'Save'})
+        .press('Enter');
+    await page.locator('.items', {hasText: 'other'}).waitFor();
+    await soon(focused, 'Edit two other', '... and left where it stands');
+
+    for (const next of ['Edit two other', 'Name']) {
+        await press(/^Delete/);
+        await page.getByRole('dialog').getByRole('button', {name: 'Delete'})
+            .press('Enter');
+        await soon(focused, next, 'after one that is gone, to the next');
+    }
+}
+
+
+async function unsaved() {
+    await go('settings');
+    await page.getByLabel('Spoilers').press('Space');
+    await press('Undo all');
+    await soon(focused, 'Settings', 'what was undone leaves a page to read');
+    await page.getByLabel('Spoilers').press('Space');
+    await press('Save all');
+    await soon(focused, 'Settings', '... and so does what was saved');
+}
+
+
+async function types() {
+    await go('types');
+    await page.getByLabel('Log “Member joined”').press('Space');
+    await press('Undo');
+    await soon(focused, 'Find a type', 'the last step is undone');
+    await press('Member joined');
+    await page.getByLabel('Pick a colour').fill('#ff8000');
+    await press('The usual one');
+    await soon(focused, 'Pick a colour', 'a colour is the usual one again');
+}
+
+
+async function notifications() {
+    await go('notifications');
+    await press('Acknowledge all');
+    await page.getByText('Nothing unread').waitFor();
+    await soon(focused, 'Notifications', 'nothing is left to acknowledge');
+}
+
+
+async function fixes() {
+    await server.ask('PATCH', '/config/logging/settings/5', {enabled: false});
+    await go('troubleshoot');
+    await press('Switch the type on');
+    await page.getByText('Done.').waitFor();
+    await soon(focused, 'Ask the platform, too', 'after a fix, to the report');
+    await press('Ask the platform');
+    await soon(focused, 'Ask the platform, too', '... which is read anew');
+}
