@@ -7,7 +7,7 @@ import {t} from './texts.js';
 const QUIET = 150;
 
 
-// find(text, signal) gives [{id, name}]; changed(id) is called when the
+// find(text, signal) gives [{id, name, parent}]; changed(id) is called when the
 // reader has chosen. The field is {input, list, value, set(id, name)}.
 export function combobox({find, changed = () => {}, fixed = [], ...rest}) {
     const list = h('ul', {role: 'listbox', id: newId(), popover: 'manual',
@@ -35,6 +35,17 @@ export function combobox({find, changed = () => {}, fixed = [], ...rest}) {
     function pick(option) {
         field.set(option.id, option.name);
         input.dispatchEvent(new Event('change', {bubbles: true}));
+    }
+
+
+    // what tells apart those of one name
+    function apart({id, name, parent}) {
+        const alike = options.filter((other) => other.name === name
+            && other.parent === parent).length > 1;
+
+        return name && (parent || alike) ? h('small', null,
+            [parent && foreign(parent), alike && id].filter(Boolean)
+                .flatMap((part, i) => i ? [' ', part] : part)) : null;
     }
 
 
@@ -69,13 +80,13 @@ export function combobox({find, changed = () => {}, fixed = [], ...rest}) {
             id: newId(), 'aria-selected': 'false',
             onpointerdown: (event) => event.preventDefault(),
             onclick: () => pick(option)},
-            foreign(option.name || option.id), ' ',
-            /^\d{2,}$/.test(option.id) && option.name
-                ? h('small', null, option.id) : null)));
-        active = -1;
+            foreign(option.name || option.id), ' ', apart(option))));
         if (!options.length) {
-            return close();
+            list.append(h('li', {role: 'option', class: 'note',
+                'aria-disabled': true, 'aria-selected': 'false'},
+            t(text ? 'form.noMatch' : 'form.noNames')));
         }
+        active = -1;
         if (!list.matches(':popover-open')) {
             list.showPopover();
         }
@@ -101,7 +112,7 @@ export function combobox({find, changed = () => {}, fixed = [], ...rest}) {
 
         if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
             event.preventDefault();
-            if (open) {
+            if (open && options.length) {
                 activate(active + (event.key === 'ArrowDown' ? 1
                     : active < 0 ? 0 : -1));
             } else {

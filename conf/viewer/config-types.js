@@ -368,7 +368,7 @@ class Editor {
                 button('✕', () => this.close(), {class: 'quiet',
                     'aria-label': t('types.none')})),
             this.fields, this.looks);
-        this.channel = idField('channel', [
+        this.channel = idField('logChannel', [
             {id: '', name: t('types.ofCategory')},
             {id: '0', name: t('channels.off')}]);
         this.channel.input.addEventListener('change', () =>

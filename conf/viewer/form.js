@@ -264,8 +264,18 @@ const KINDS = {
 
     // none: what null is called; off: what "0" is called
     channel({none, off}) {
-        return idField('channel', [...none ? [{id: '', name: none}]
+        return idField('logChannel', [...none ? [{id: '', name: none}]
             : [], ...off ? [{id: '0', name: off}] : []]);
+    },
+
+
+    anyChannel() {
+        return idField('channel', []);
+    },
+
+
+    category() {
+        return idField('category', []);
     },
 
 

@@ -25,7 +25,7 @@ export async function show({bot}, {plan}) {
     }
 
     const [stored] = await part('serverlogConfigChannels') ?? [{}];
-    const channel = idField('channel', []);
+    const channel = idField('logChannel', []);
     const wrong = h('p', {class: 'error', role: 'alert', id: newId(),
         hidden: true});
     const result = h('p', {role: 'status'});

@@ -40,8 +40,8 @@ export const BUTTONS = {
 };
 
 // by their numbers: what they are called, what they hold, what they do
-export const IGNORE_LISTS = [['channels', 'channel'],
-    ['categories', 'channel'], ['executors', 'member'],
+export const IGNORE_LISTS = [['channels', 'anyChannel'],
+    ['categories', 'category'], ['executors', 'member'],
     ['targets', 'member'], ['content', 'text'], ['executorRoles', 'text'],
     ['targetRoles', 'text']].map(([name, kind]) =>
     [t(`ignore.${name}`), kind, t(`ignored.${name}`)]);

@@ -180,7 +180,7 @@ async function names() {
     await page.getByLabel('Member', {exact: true}).fill('ann');
     await soon(() => page.locator('.options:popover-open li').first()
         .innerText()
-        .then((text) => text.split('\n')[0].trim()), 'Ann Bell 201',
+        .then((text) => text.split('\n')[0].trim()), 'Ann Bell',
     'the name that somebody has now is the one that is found');
     await leave(page, 'names');
 }

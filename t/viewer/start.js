@@ -17,6 +17,7 @@ export default async function start() {
         {id: '302', name: 'mod-log', type: 0}]);
 
     await looks();
+    await finder();
     await told();
     await steps();
 }
@@ -32,6 +33,66 @@ async function looks() {
         is(await violations(page), [], `${name}: axe finds nothing`);
         await leave(page, name);
     }
+}
+
+
+// The channels that logs can go to are listed before anything is typed.
+async function finder() {
+    const other = await newServer({name: 'Finder'});
+    const bare = await newServer({name: 'Bare'});
+
+    await operator('PUT', `/servers/${other.id}/channels`, [
+        {id: '400', name: 'Town', type: 4},
+        {id: '500', name: 'Staff', type: 4},
+        {id: '501', name: 'mod-log', type: 0, parent: '500'},
+        {id: '401', name: 'general', type: 0, parent: '400'},
+        {id: '402', name: 'news', type: 5, parent: '400'},
+        {id: '403', name: 'general lounge', type: 2, parent: '400'},
+        {id: '601', name: 'generally', type: 11, parent: '401'},
+        {id: '502', name: 'mod-log', type: 0, parent: '500'}]);
+    await other.record({type: 10, channel: {id: '602', name: 'a thread'}});
+
+    const page = await enter(other, '#/logs');
+    const options = page.locator('.options:popover-open li');
+    const offered = () => options.allInnerTexts().then((all) =>
+        all.map((text) => text.replace(/\s+/g, ' ').trim()));
+
+    await lines(page).first().waitFor();
+    await page.evaluate(() => {
+        location.hash = '#/start';
+    });
+
+    const field = page.getByLabel('Where should logs go?');
+
+    await field.click();
+    await soon(offered, ['mod-log Staff 501', 'mod-log Staff 502',
+        'general Town', 'news Town'],
+    'text channels by category, and IDs where they alone tell them apart');
+    await shoot(page, 'start-channels');
+    is(await violations(page, ['aria-required-children', 'color-contrast']),
+        [], 'axe finds nothing in them');
+    await field.fill('#gen');
+    await soon(offered, ['general Town'], 'a name may begin with #');
+    await field.fill('nowhere');
+    await soon(offered, ['Nothing matches.'], 'that nothing matches is told');
+    await shoot(page, 'start-no-channel');
+    await options.click();
+    is(await field.inputValue(), 'nowhere', '... and is nothing to pick');
+
+    await page.goto(`${process.env.GUILDLOG_VIEWER}#/ignore`);
+    await page.getByRole('button', {name: 'Channel categories'}).click();
+    await page.getByLabel('Add', {exact: true}).click();
+    await soon(offered, ['Staff', 'Town'],
+        'categories are offered where one is wanted');
+    await leave(page, 'channels to choose');
+
+    const empty = await enter(bare, '#/start');
+
+    await empty.getByLabel('Where should logs go?').click();
+    await soon(() => empty.locator('.options:popover-open li').innerText(),
+        'No names are known as yet. Give an ID.',
+        'a server of which nothing is known says so');
+    await leave(empty, 'no channels');
 }
 
 
