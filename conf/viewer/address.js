@@ -28,11 +28,14 @@ export function filtersOf(query) {
 }
 
 
-export function hrefOf(view, bot, filters) {
+export function hrefOf(view, bot, filters, entry) {
     const query = queryOf(filters);
 
     if (bot) {
         query.set('bot', bot);
+    }
+    if (entry) {
+        query.set('entry', entry);
     }
     return `#/${view}${query.size ? '?' + query : ''}`;
 }
@@ -51,9 +54,9 @@ export function hrefTo(server, bot, entry) {
 
 
 // a new place in the tab's history, or the same one changed
-export function writeAddress(href, same) {
+export function writeAddress(href, same, state = null) {
     if (href !== location.hash) {
-        history[same ? 'replaceState' : 'pushState'](null, '', href);
+        history[same ? 'replaceState' : 'pushState'](state, '', href);
     }
 }
 

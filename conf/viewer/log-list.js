@@ -223,14 +223,19 @@ export class LogList {
     }
 
 
+    reach(index) {
+        this.current = Math.max(0, Math.min(index, this.pages.total - 1));
+        this.reveal(this.current);
+        this.draw();
+    }
+
+
     // Race: an entry may be closed before the list was read
     go(index) {
         if (!this.pages) {
             return;
         }
-        this.current = Math.max(0, Math.min(index, this.pages.total - 1));
-        this.reveal(this.current);
-        this.draw();
+        this.reach(index);
         this.rows.get(this.current)?.node.focus({preventScroll: true});
     }
 

@@ -25,6 +25,7 @@ import {deliveryInWords} from './words.js';
 const CHANGING = 3000;     // ms between looks at what is not delivered yet
 const COUNTING = 1000;     // ms before what came is counted by category
 const QUIET = 400;         // before the server is asked for the chart
+const OPENED = 'opened';   // of the tab's history: an entry, opened in the list
 const MANY = 1000;         // live entries after which all is read anew
 
 const filters = new Filters(filtered);
@@ -39,12 +40,10 @@ const state = h('span', {class: 'live'});
 const pauser = button('', pause);
 const empty = h('p', {class: 'empty', hidden: true});
 const panel = new EntryPanel({step, close: closeEntry, narrow(change) {
-    closeEntry();
     filters.set(change);
 }, leaveOut(type) {
     const {type: chosen} = filters.value;
 
-    closeEntry();
     filters.set({type: othersThan([...chosen.length ? othersThan(chosen) : [],
         String(type)])});
 }});
@@ -63,12 +62,21 @@ let bot = '';
 let server;                // what will be known of it
 
 
+// Where the entries are those that are shown, they stay as they are.
 export function show(address, facts) {
+    const same = current?.begun && bot === address.bot
+        && String(current.query) === String(queryOf(address.filters));
+    const open = !panel.node.hidden;
+
     bot = address.bot;
     server = facts;
-    filters.show(address.filters);
     shutEntry();
-    read(address.filters);
+    if (!same) {
+        filters.show(address.filters);
+        read(address.filters);
+    } else if (open) {
+        list.go(list.current);
+    }
     if (address.entry) {
         openLinked(current, address.entry);
     }
@@ -370,8 +378,11 @@ function openEntry(index) {
         return;
     }
 
+    const open = !panel.node.hidden;
+
     opened = index;
-    unlink();
+    writeAddress(hrefOf('logs', bot, current.value, entry.id), open,
+        open ? history.state : OPENED);
     panel.show(entry, list.hits);
     list.select(entry.id);
 }
@@ -403,18 +414,13 @@ async function openLinked(reading, id) {
 
         if (list.selected === entry.id) {
             opened = place;
+            list.reach(place);
         }
     } catch (error) {
         if (error.name !== 'AbortError' && !list.selected) {
             panel.explain(t('entry.unread'), error.message);
         }
     }
-}
-
-
-// The address names the entry of a link for as long as that one is open.
-function unlink() {
-    writeAddress(hrefOf('logs', bot, current.value), true);
 }
 
 
@@ -434,9 +440,14 @@ function shutEntry() {
 }
 
 
+// Back to where it was opened; a link was opened nowhere.
 function closeEntry() {
+    if (history.state === OPENED) {
+        history.back();
+        return;
+    }
     shutEntry();
-    unlink();
+    writeAddress(hrefOf('logs', bot, current.value), true);
     list.go(list.current);
 }
 

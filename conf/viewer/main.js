@@ -74,7 +74,9 @@ async function route() {
     }
     diagnose(address.bot);
 
-    shown?.leave();
+    if (address.view !== 'logs' || shown !== logs) {
+        shown?.leave();
+    }
     if (address.view === 'logs') {
         if (shown !== logs) {
             fill(main, logs.node);

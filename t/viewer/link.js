@@ -1,8 +1,8 @@
 // Where a message in a log channel leads: its entry, or the configuration of
 // its server, also for a reader who has no token of that server as yet.
 
-import {enter, is, leave, lines, newPage, newServer, ok, operator, shoot,
-    soon} from './lib.js';
+import {enter, is, leave, lines, newPage, newServer, ok, operator, scrollTo,
+    shoot, soon} from './lib.js';
 
 const ENTRIES = 500;
 
@@ -18,6 +18,7 @@ export default async function link() {
         {type: 39, reason: `why ${i}`, timestamp: start + i * 1000})));
 
     await opened();
+    await back();
     await gone();
     await asked();
     await bots();
@@ -46,8 +47,10 @@ async function opened() {
     const entry = page.locator('.entry');
 
     await soon(() => reason(page), 'why 2', 'a link opens its entry');
-    await soon(() => lines(page).nth(1).locator('.details').textContent(),
-        `why ${ENTRIES - 1}`, '... with the list behind it as usual');
+    await soon(() => lines(page).locator('.details').last().textContent(),
+        'why 0', '... with the list behind it, where it stands');
+    await soon(() => page.locator('.row[aria-selected=true] .details')
+        .textContent(), 'why 2', '... and is marked');
     await shoot(page, 'link');
 
     await page.reload();
@@ -58,13 +61,52 @@ async function opened() {
         await page.getByRole('button', {name: 'Older entry'}).click();
         return reason(page);
     }, 'why 1', 'the entries beside it are a step away');
-    is(new URL(page.url()).hash, '#/logs',
-        'the address is that of the link no more');
+    is(new URL(page.url()).hash, `#/logs?entry=${ids[1]}`,
+        'the address is that of the one that is open');
     await page.getByRole('button', {name: 'Close'}).click();
     await page.reload();
     await lines(page).first().waitFor();
     ok(await entry.isHidden(), 'an entry that was closed stays so');
     await leave(page, 'a link');
+}
+
+
+// An entry that is open is a place in the history of the tab, for a phone's
+// sake, where it covers the list.
+async function back() {
+    const page = await enter(server, '#/logs',
+        {viewport: {width: 390, height: 844}});
+    const entry = page.locator('.entry');
+    const top = () => page.locator('.list').evaluate((node) =>
+        node.scrollTop);
+    const hash = () => new URL(page.url()).hash;
+
+    await lines(page).first().waitFor();
+    await scrollTo(page, 2000);
+    const before = await top();
+    const line = lines(page).nth(12);
+    const why = await line.locator('.details').textContent();
+    const id = ids[Number(why.replace(/\D/g, ''))];
+
+    await line.click();
+    await soon(() => reason(page), why, 'an entry is opened');
+    is(hash(), `#/logs?entry=${id}`, '... its address is the page’s');
+    await page.goBack();
+    await entry.waitFor({state: 'hidden'});
+    is([hash(), await top()], ['#/logs', before],
+        'Back closes it, and the list is where it was');
+    await page.goForward();
+    await soon(() => reason(page), why, 'Forward opens it again');
+    await page.getByRole('button', {name: 'Older entry'}).click();
+    await page.getByRole('button', {name: 'Close'}).click();
+    await entry.waitFor({state: 'hidden'});
+    is(hash(), '#/logs', 'it is closed');
+    await page.getByRole('link', {name: 'Configuration'}).click();
+    await page.getByRole('heading', {name: 'Log channels'}).waitFor();
+    await page.goBack();
+    await lines(page).first().waitFor();
+    ok(await entry.isHidden(), '... and stays so in the history');
+    await leave(page, 'back');
 }
 
 
