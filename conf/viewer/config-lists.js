@@ -16,7 +16,7 @@ const TAG_FIELDS = [
         attributes: {maxlength: 31}},
     {name: 'content', label: t('tags.content'), kind: 'area'},
     {name: 'image', label: t('tags.image'), kind: 'text',
-        attributes: {type: 'url', placeholder: 'https://…'}},
+        attributes: {type: 'url', dir: 'ltr', placeholder: 'https://…'}},
     {name: 'color', label: t('form.color'), kind: 'color'},
 ];
 

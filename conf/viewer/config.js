@@ -45,6 +45,8 @@ export async function show({view, bot, filters: given}, server) {
     fill(side, Object.keys(PARTS).map((name) =>
         h('a', {href: hrefOf(name, bot), 'aria-current': name === part
             && 'page'}, t(`config.${name}`))));
+    side.querySelector('[aria-current]').scrollIntoView(
+        {block: 'nearest', inline: 'center'});
     fill(page, heading, h('p', {class: 'note'}, t('page.loading')));
     heading.focus();
 

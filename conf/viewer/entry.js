@@ -4,7 +4,7 @@
 import {session} from './api.js';
 import {hrefOf} from './address.js';
 import {changesNode} from './changes.js';
-import {badge, button, foreign, h} from './dom.js';
+import {badge, button, foreign, h, newId} from './dom.js';
 import {nameOf} from './directory.js';
 import {difference} from './diff.js';
 import {samePerson} from './log-row.js';
@@ -84,17 +84,20 @@ function fact(label, value, attributes) {
 
 
 function person(label, named, onclick, sign = '') {
+    const name = newId();
+    const act = (text, f) => {
+        const id = newId();
+        return button(text, f, {class: 'link', id,
+            'aria-labelledby': `${id} ${name}`});
+    };
+
     return named && h('div', null, h('dt', null, label),
-        h('dd', null, sign, foreign(named.name || named.id), ' ',
+        h('dd', null, sign, foreign(named.name || named.id, {id: name}), ' ',
             named.name ? h('small', {class: 'id'}, named.id) : null, ' ',
-            button(t('entry.filter'), onclick, {class: 'link',
-                'aria-label': t('entry.filterBy',
-                    {name: named.name || named.id})}),
-            sign || named.id === '0' ? null : button(t('entry.about'), () =>
+            act(t('entry.filter'), onclick),
+            sign || named.id === '0' ? null : act(t('entry.about'), () =>
                 location.assign(hrefOf('member', session.bot,
-                    {member: named.id})), {class: 'link',
-                'aria-label': t('entry.aboutWhom',
-                    {name: named.name || named.id})})));
+                    {member: named.id})))));
 }
 
 

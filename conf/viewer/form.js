@@ -246,7 +246,7 @@ const KINDS = {
 
     color() {
         const input = h('input', {type: 'text', maxlength: 7, size: 8,
-            placeholder: t('form.colorHint')});
+            dir: 'ltr', placeholder: t('form.colorHint')});
         const check = () => input.value === '' || HEX.test(input.value) ? ''
             : t('form.noColor');
 

@@ -176,7 +176,8 @@ function tell() {
 
     total.textContent = pages.whole || !overlaps(current.query) ? entries
         : t('logs.atMost', {entries});
-    note.textContent = windowInWords(pages);
+    note.textContent = pages.walled || !['after', 'before'].some((name) =>
+        current.query.has(name)) ? windowInWords(pages) : '';
     filters.showCounts(pages.counts);
     empty.hidden = pages.total > 0;
     fill(empty, ...[...current.query.keys()].length

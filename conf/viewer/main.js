@@ -229,8 +229,7 @@ async function leave(why) {
     field.value = '';
     ask(why);
     if (!await over && !session) {
-        ask('You are still signed in: there was no answer. Please open this '
-            + 'page again and sign out.');
+        ask(t('sign.still'));
     }
 }
 

@@ -348,7 +348,7 @@ async function whole() {
     await shoot(page, 'changes');
     await page.getByRole('button', {name: 'Newer entry'}).click();
 
-    await entry.getByRole('button', {name: 'entries of Ann'}).click();
+    await entry.getByRole('button', {name: 'Filter Ann'}).click();
     await soon(() => new URL(page.url()).hash,
         '#/logs?member=201&memberRole=executor', 'who did it is a filter');
     ok(await entry.isHidden(), 'which closes the entry');

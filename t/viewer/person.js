@@ -98,7 +98,27 @@ export default async function person() {
     await there.waitFor();
     ok(true, '... and can be ended');
     await leave(page, 'a person');
+    await still();
     await guest();
+}
+
+
+// In the language of the page, like all it says.
+async function still() {
+    const page = await newPage({locale: 'de-DE'});
+
+    page.expected = /status of (?:401|503)/;
+    await page.goto(`${process.env.GUILDLOG_VIEWER}#/logs?server=${DEMO}`);
+    await page.getByRole('button', {name: 'Mit der Plattform anmelden'})
+        .click();
+    await lines(page).first().waitFor();
+    await page.route('**/login/logout', (route) =>
+        route.fulfill({status: 503, body: '{}'}));
+    await page.getByRole('button', {name: 'Abmelden'}).click();
+    await soon(() => page.locator('#ended').textContent().then((text) =>
+        text.split(':')[0]), 'Du bist noch angemeldet',
+    'who is not signed out is told in their language');
+    await leave(page, 'another language');
 }
 
 
