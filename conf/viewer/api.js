@@ -68,6 +68,12 @@ export function signInThere() {
 }
 
 
+// ... which stays, in another tab.
+export function signInBeside() {
+    window.open(LOGIN, '_blank', 'noopener');
+}
+
+
 // Whether people can sign in here: then that address leads elsewhere, or tells
 // that somebody has.
 export async function canSignIn() {

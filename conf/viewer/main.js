@@ -1,15 +1,16 @@
 // The page: who is signed in, which view is shown, and how it looks.
 
 import {canSignIn, get, mayOnlyLook, openServer, part, resume, session, signIn,
-    signInThere, signOut, whenEnded, whoSignedIn} from './api.js';
+    signInBeside, signInThere, signOut, whenEnded, whoSignedIn} from './api.js';
 import {hrefOf, readAddress, writeAddress} from './address.js';
 import {forget} from './directory.js';
-import {badge, button, fill, foreign, h, popover} from './dom.js';
+import {badge, button, fill, foreign, h, newId, popover} from './dom.js';
 import * as health from './health.js';
 import {keepLook, looks} from './looks.js';
 import * as logs from './logs.js';
 import {LANGUAGES, language, t, translate, wanted as wantedLanguage}
     from './texts.js';
+import {look as unsaved} from './unsaved.js';
 
 const PLANS = {free: t('page.free'), pro_lite: 'Pro Lite', pro: 'Pro'};
 const CHECKING = 60_000;              // ms between looks at whether logs arrive
@@ -31,6 +32,7 @@ let server;         // what GET of the server will answer
 let shown;          // the view
 let place;          // its address
 let person = null;  // who signed in
+let kept = null;    // a question over a view whose changes are not saved
 
 
 async function route() {
@@ -243,11 +245,65 @@ function shut() {
 }
 
 
-// a right that a person has not is told where it was wanted
+// A right that a person has not is told where it was wanted. What is not saved
+// is not lost.
 function lose(status) {
-    if (status === 401) {
-        leave(t('sign.ended'));
+    if (person && status !== 401) {
+        return;
     }
+
+    const why = person ? t('sign.ended') : ENDED[status];
+
+    if (unsaved()) {
+        keepView(why);
+    } else {
+        leave(why);
+    }
+}
+
+
+// Asks to sign in again, over the view.
+function keepView(why) {
+    if (kept) {
+        return;
+    }
+
+    const title = newId();
+
+    wanted.hidden = ended.hidden = there.hidden = or.hidden = true;
+    form.hidden = false;
+    kept = h('dialog', {'aria-labelledby': title, onclose: () => {
+        form.remove();
+        kept.remove();
+        kept = null;
+    }},
+        h('p', {id: title}, why, ' ', t('sign.kept')),
+        person ? null : form,
+        h('form', {method: 'dialog', class: 'actions'},
+            h('button', null, t('page.close')),
+            person && button(t('sign.there'), () => {
+                signInBeside();
+                kept.close();
+            }, {class: 'primary'})));
+    document.body.append(kept);
+    kept.showModal();
+}
+
+
+// a new token for the view that was kept
+function signInAgain() {
+    const {server: id, bot} = session;
+    const valid = signIn(field.value);
+
+    if (valid && session.server === id) {
+        field.value = '';
+        kept.close();
+    } else {
+        ended.hidden = false;
+        ended.textContent = t(valid ? 'sign.otherServer' : 'sign.noToken');
+        resume(id);
+    }
+    session.bot = bot;
 }
 
 
@@ -276,6 +332,10 @@ there.firstChild.addEventListener('click', () => {
 
 form.addEventListener('submit', (event) => {
     event.preventDefault();
+    if (kept) {
+        signInAgain();
+        return;
+    }
     if (!signIn(field.value)) {
         ask(t('sign.noToken'));
         return;
@@ -350,7 +410,7 @@ translate(document.documentElement);
 applyTheme();
 setInterval(() => server && !document.hidden
     && health.check(session.bot, true).catch(() => {}), CHECKING);
-whenEnded((status) => person ? lose(status) : leave(ENDED[status]));
+whenEnded(lose);
 addEventListener('popstate', go);
 
 begin();

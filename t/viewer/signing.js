@@ -84,6 +84,7 @@ export default async function signing() {
     ok(next.url().endsWith('#/tokens'), 'the address is kept while signing in');
     await leave(next, 'an address');
     await reads();
+    await kept();
 }
 
 
@@ -140,4 +141,41 @@ async function reads() {
     is(await bare.locator('#nav a').count(), 1,
         'nobody is led to steps that they may not take');
     await leave(bare, 'a server without a channel');
+}
+
+
+// What was changed outlives the token that was to save it.
+async function kept() {
+    const server = await newServer({name: 'Kept'});
+    const other = await newServer({name: 'Other'});
+    const page = await enter(server, '#/settings');
+    const dialog = page.getByRole('dialog');
+    const spoilers = page.getByLabel('Spoilers');
+    const signIn = async (token) => {
+        await dialog.getByLabel('Admin or Read token').fill(token);
+        await dialog.getByRole('button', {name: 'Open'}).click();
+    };
+
+    page.expected = /status of 401/;
+    await spoilers.check();
+    for (const {unique_id: id} of await server.get('/auth')) {
+        await server.ask('DELETE', `/auth?tokenId=${id}`);
+    }
+    await page.getByRole('button', {name: 'Save all'}).click();
+    await dialog.getByText('What you changed is still here').waitFor();
+    await shoot(page, 'kept');
+    ok(await spoilers.isChecked(), 'what was changed is kept');
+
+    await signIn('no token');
+    await dialog.getByText('That is not a token.').waitFor();
+    await signIn(other.token);
+    await dialog.getByText('The token is of another server.').waitFor();
+    server.token = await server.newToken();
+    await signIn(server.token);
+    await dialog.waitFor({state: 'detached'});
+    await page.getByRole('button', {name: 'Save all'}).click();
+    await soon(async () => (await server.get('/config'))
+        .serverlogConfigOptions?.[0].spoilers, 1,
+    '... and saved with a new one');
+    await leave(page, 'what is kept');
 }
