@@ -218,6 +218,70 @@ await until(() => full.counters.lost === 3, 'packets are lost');
 is(why, ['Full'], 'packets without room are counted, and told of once');
 await full.close();
 
+// packets that wait for the disk, and those without a number
+
+const many = new EventEmitter();
+const flood = await attach(many, operator, {spool: `${DIR}/flood`, bytes: 10});
+
+flood.on('trouble', () => {});
+for (let s = 1; s <= 200_000; s++) {
+    many.emit('raw', {t: 'X', d: {guild_id: SERVER}, s}, 0);
+}
+is(flood.state, {0: 0}, 'of very many packets none is on disk');
+await until(() => flood.counters.lost === 200_000, 'they are lost');
+for (const s of [undefined, null]) {
+    many.emit('raw', {t: 'X', d: {guild_id: SERVER}, s}, 0);
+}
+many.emit('raw', {t: 'GUILD_CREATE', d: null, s: null}, 0);
+is(flood.state, {0: 200_000}, 'a packet without a number changes none');
+await until(() => flood.counters.lost === 200_002, '... and is forwarded');
+await flood.close();
+
+// people who cannot be asked for now
+
+const asks = new EventEmitter();
+const asked = [];
+let ready = false;
+const shy = await attach(asks, operator, {spool: `${DIR}/shy`,
+    ask: (shard, {d}) => ready && asked.push([shard, d.guild_id, d.user_ids])});
+const want = (...those) => shy.recorder.emit('wanted', ...those);
+
+want('5', ['1']);
+want(SERVER, ['2']);
+asks.emit('raw', {t: 'TYPING_START', d: {guild_id: SERVER}, s: 1}, 3);
+await until(() => shy.shards.has(3), 'a shard');
+await new Promise((resolve) => setTimeout(resolve, 1_500));
+is(asked, [], 'nobody is asked for while the gateway is away');
+ready = true;
+await until(() => asked.length, 'a question');
+is(asked, [[3, SERVER, ['2']]], '... but when it is back');
+asks.emit('raw', {t: 'TYPING_START', d: {guild_id: '5'}, s: 2}, 3);
+await until(() => asked.length === 2, 'another question');
+is(asked[1], [3, '5', ['1']],
+    '... and of a server without a shard when it has one');
+for (let n = 0; n < 30_000; n++) {
+    want('6', [String(n)]);
+}
+ok(shy.wanted.get('6').length <= 10_001, 'who waits for too long is forgotten');
+await shy.close();
+
+// a client that ends before it has begun: nothing is left that could fail
+
+const early = clientOf();
+const first = await attach(early, operator, {spool: `${DIR}/early`});
+const sent = [];
+
+early.ws.shards.set(0, {status: 5, send: (payload) => sent.push(payload)});
+early.emit('raw', {t: 'TYPING_START', d: {guild_id: SERVER}, s: 1}, 0);
+first.recorder.emit('wanted', SERVER, ['3']);
+await new Promise((resolve) => setTimeout(resolve, 1_500));
+is(sent, [], 'a shard that is not ready is sent nothing');
+early.ws.shards.get(0).status = 0;
+await until(() => sent.length, 'it is ready');
+is(sent[0].d, {guild_id: SERVER, user_ids: ['3']}, '... until it is');
+early.ws.shards.clear();
+await first.close();
+
 // a bot that is not allowed
 
 await fails(clientOf().login('MjAw.another.bot'), Error,

@@ -3,8 +3,9 @@ import type {Counters, Operator, Packet, RecorderOptions} from './index.js';
 
 export interface DiscordOptions extends Omit<RecorderOptions, 'unknown'> {
     bot?: 'pro';
-    /** sends it to the gateway, where the client does not as discord.js */
-    ask?: (shard: number, payload: object) => void;
+    /** sends it to the gateway, where the client does not as discord.js; false:
+        it cannot now */
+    ask?: (shard: number, payload: object) => boolean | void;
 }
 
 export interface Adapter extends EventEmitter {

@@ -20,16 +20,30 @@ const ASKED = 100;                 // people of a question
 const PAUSE = 1_000;               // ms between two questions
 const AGAIN = 3_600_000;           // ms until somebody is asked for again
 const REMEMBERED = 10_000;         // people who were asked for
+const READY = 0;                   // a shard, as discord.js has it
 
 
 // Options: spool (a folder), bot: 'pro', those of a recorder, and ask (shard,
-// payload): sends it to the gateway, where the client does not as discord.js
+// payload): sends it to the gateway, where the client does not as discord.js;
+// false: it cannot now
 export async function attach(client, operator, {bot, ask, ...options}) {
     const adapter = new Adapter(client, bot, ask ?? ((shard, payload) =>
-        client.ws.shards.get(shard).send(payload)));
+        send(client.ws.shards.get(shard), payload)));
 
     adapter.begin(await operator.recorder(options));
     return adapter;
+}
+
+
+// Race: what waits in a shard without a connection fails when the client ends,
+// and nobody could catch it
+function send(shard, payload) {
+    const ready = shard?.status === READY;
+
+    if (ready) {
+        shard.send(payload);
+    }
+    return ready;
 }
 
 
@@ -90,8 +104,11 @@ class Adapter extends EventEmitter {
     // The number of each shard's last packet up to which all is on disk: with the
     // sessions of the client, another process goes on behind it
     get state() {
-        return Object.fromEntries([...this.shards].map(([shard, {last, open}]) =>
-            [shard, open.size ? Math.min(...open) - 1 : last]));
+        return Object.fromEntries([...this.shards].map(([shard, {last, open}]) => {
+            const [first = last + 1] = open;   // they are in order
+
+            return [shard, first - 1];
+        }));
     }
 
 
@@ -118,12 +135,15 @@ class Adapter extends EventEmitter {
             this.shards.set(shard, {last: 0, open: new Set()});
         }
         const of = this.shards.get(shard);
-        const server = t === 'GUILD_CREATE' ? d.id : d?.guild_id;
+        const server = t === 'GUILD_CREATE' ? d?.id : d?.guild_id;
+        const numbered = Number.isInteger(s);
 
-        if (!t || !d || s <= of.last) {
+        if (!t || !d || numbered && s <= of.last) {
             return;
         }
-        of.last = s;
+        if (numbered) {
+            of.last = s;
+        }
         if (server) {
             this.homes.set(server, shard);
         }
@@ -149,7 +169,9 @@ class Adapter extends EventEmitter {
                 }
             }).finally(() => this.writing.delete(written));
 
-        open.add(s);
+        if (Number.isInteger(s)) {
+            open.add(s);
+        }
         this.writing.add(written);
     }
 
@@ -196,31 +218,40 @@ class Adapter extends EventEmitter {
 
         if (this.asked.size > REMEMBERED) {
             this.asked.clear();
+            this.wanted.clear();
         }
         fresh.forEach((id) => this.asked.set(`${server} ${id}`, Date.now()));
         if (fresh.length) {
-            this.wanted.set(server, [...this.wanted.get(server) ?? [],
-                ...fresh]);
+            this.wanted.set(server, [...new Set([
+                ...this.wanted.get(server) ?? [], ...fresh])]);
         }
     }
 
 
-    // The answer comes as GUILD_MEMBERS_CHUNK
+    // One question; who cannot be asked for now waits
     #ask() {
-        const [[server, ids] = []] = this.wanted;
+        for (const [server, ids] of this.wanted) {
+            if (this.homes.has(server)
+                && this.#asks(server, ids.slice(0, ASKED)))
+            {
+                this.wanted.delete(server);
+                if (ids.length > ASKED) {
+                    this.wanted.set(server, ids.slice(ASKED));
+                }
+                return;
+            }
+        }
+    }
 
-        if (!server) {
-            return;
-        }
-        this.wanted.delete(server);
-        if (ids.length > ASKED) {
-            this.wanted.set(server, ids.slice(ASKED));
-        }
+
+    // The answer comes as GUILD_MEMBERS_CHUNK; false: there was no question
+    #asks(server, ids) {
         try {
-            this.ask(this.homes.get(server), {op: REQUEST_MEMBERS,
-                d: {guild_id: server, user_ids: ids.slice(0, ASKED)}});
+            return this.ask(this.homes.get(server), {op: REQUEST_MEMBERS,
+                d: {guild_id: server, user_ids: ids}}) !== false;
         } catch (error) {
             this.#tell('trouble', error);
+            return true;
         }
     }
 }
