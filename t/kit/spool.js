@@ -95,15 +95,17 @@ mixed.on('wanted', (...those) => wanted.push(those));
 await order('stop');
 await mixed.record(server, {type: 5, event_id: 'mixed-1', content: 'first'});
 await mixed.forward(ban(snowflake));
-await mixed.forward({...ban(snowflake), at: 5}, {bot: 'pro'});
+await mixed.forward({...ban(snowflake), at: 5.7}, {bot: 'pro'});
 await mixed.forward({t: 'MESSAGE_CREATE', d: {id: '7'}});
+await mixed.forward({t: 'RESUMED', d: null});
+await mixed.forward({t: 'GUILD_CREATE'});
 await mixed.record(server, {type: 5, event_id: 'mixed-2', content: 'last'});
 is(heads().length, 4, 'a packet of no server is left out');
 ok(heads()[1].startsWith(`{"server":"${server}","at":1`)
     && heads()[1].includes(',"t":"GUILD_AUDIT_LOG_ENTRY_CREATE","d":{'),
 'a packet is a line of its own kind');
 ok(heads()[2].startsWith(`{"server":"${server}","at":5,"bot":"pro","t":`),
-    '... of a bot');
+    '... of a bot, at a whole ms');
 await order('start');
 await mixed.flush();
 is([mixed.counters.taken, mixed.counters.recorded, mixed.counters.refused],
@@ -115,6 +117,8 @@ await mixed.forward({t: 'NEVER_SEEN', d: {guild_id: server}});
 await mixed.flush();
 is(mixed.counters.unknown, {NEVER_SEEN: 1}, 'what is unknown is counted');
 await mixed.close();
+await fails(mixed.forward({t: 'X', d: {guild_id: server}}), Full,
+    'a recorder that is closed takes nothing');
 
 // guildlog is away
 

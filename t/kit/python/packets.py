@@ -102,7 +102,7 @@ async def test_lines():
     async def act(recorder):
         await recorder.forward(
             told(7, text='\xeb \u2028 \U0001f600 "\\ \ud83d'))
-        await recorder.forward(told(8), bot='pro')
+        await recorder.forward({**told(8), 'at': 8.7}, bot='pro')
         await recorder.forward({'op': 0, 's': 3, **told(9)}, bot='main')
         await recorder.record(A, ENTRY)
         await recorder.record(A, ENTRY, bot='pro')

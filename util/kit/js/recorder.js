@@ -20,7 +20,7 @@ import {Spool} from './spool.js';
 const BATCH_BYTES = 4 * 1024 * 1024;
 const LOADED = 20_000;             // lines in memory, and those of one segment
 const PATIENCE = 3_600_000;        // ms: for so long "retry" is obeyed
-const PACKET = /^\{"server":"\d+","at":\d+,("bot":"pro",)?/;
+const PACKET = /^\{"server":"[^"]*","at":[^,]*,("bot":"pro",)?/;
 const ENTRIES = ['/logs'];
 const PACKETS = ['/events', {}];
 const PRO_PACKETS = ['/events', {bot: 'pro'}];
@@ -71,8 +71,8 @@ export class Recorder extends EventEmitter {
         const server = serverIn(t, d);
 
         if (server) {
-            await this.#take([JSON.stringify({server, at, ...bot && {bot}, t,
-                d})]);
+            await this.#take([JSON.stringify({server, at: Math.trunc(at),
+                ...bot && {bot}, t, d})]);
         }
     }
 
@@ -107,6 +107,9 @@ export class Recorder extends EventEmitter {
         const bytes = lines.reduce((sum, line) => sum
             + Buffer.byteLength(line) + 1, 0);
 
+        if (this.stop.signal.aborted) {
+            throw new Full('the recorder was closed');
+        }
         if (bytes > this.spool.most || this.waiting.length >= this.batch
             && !this.spool.hasRoomFor(this.waitingBytes + bytes))
         {
@@ -327,7 +330,7 @@ export class Recorder extends EventEmitter {
 
 // The server of a packet; undefined: none
 function serverIn(t, d) {
-    return NAMES_ITSELF.includes(t) ? d.id : d.guild_id;
+    return NAMES_ITSELF.includes(t) ? d?.id : d?.guild_id;
 }
 
 

@@ -138,7 +138,7 @@ class Recorder:
 
         if isinstance(server, str):
             await self._take([json_of({
-                'server': server, 'at': packet.get('at', now_ms()),
+                'server': server, 'at': int(packet.get('at', now_ms())),
                 **({'bot': 'pro'} if bot == 'pro' else {}), 't': t, 'd': d})])
 
     async def flush(self) -> None:
