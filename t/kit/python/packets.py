@@ -390,8 +390,9 @@ async def test_attach(played):
 
     played.away = True
     trouble.clear()
-    await client.hear('X', {'guild_id': A, 'n': 1})
+    hearing = asyncio.create_task(client.hear('X', {'guild_id': A, 'n': 1}))
     await adapter.close()
+    await hearing
     await client.hear('X', {'guild_id': A, 'n': 2})
     left = b''.join(log.read_bytes() for log in
                     (folder / 'attach').glob('*.log'))

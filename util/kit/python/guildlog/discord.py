@@ -108,8 +108,9 @@ class Adapter:
     async def close(self) -> None:
         """Hears nothing more. What guildlog has not answered for stays in the
         spool, for the next process"""
-        self.closed = True
         await asyncio.sleep(0)         # what was just heard is taken
+        self.closed = True
+        await asyncio.sleep(0)         # ... by the recorder, too
         await self.recorder.close()
         await asyncio.gather(*self.writing)
         if self.asking:
