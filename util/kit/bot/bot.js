@@ -88,7 +88,7 @@ function end(status, said) {
 }
 
 
-state.keep({adapter, rights, gateway});
+state.keep({adapter, rights});
 gateway.on('raw', (packet) => {
     rights.see(packet);
     if (packet.t === 'INTERACTION_CREATE') {

@@ -1,6 +1,6 @@
 // The bot's connections to the platform's gateway, by the part of discord.js that
-// makes them. A Client of discord.js would keep in memory what guildlog/discord keeps
-// in bounds, and could not go on with the sessions of an earlier process.
+// makes them. A Client of discord.js would keep servers and people in memory, which
+// nobody here needs, and could not go on with the sessions of an earlier process.
 
 import {EventEmitter} from 'node:events';
 import {setTimeout as sleep} from 'node:timers/promises';
