@@ -97,19 +97,16 @@ my %meaning = (
 # {status, headers, in}: the body can be read.  An answer that the service was
 # too busy for is asked for again, after 503 if the request may be made twice
 # ("again"); any other error ends the command.  undef: the service failed, and
-# who asks is patient.
+# who asks is patient.  What gives the query is called for each try.
 
 sub ask {
     my ($method, $url, $query, $fine, %how) = @_;
 
-    my @pairs = @{ $query || [] };
-    my @query;
-    while (my ($name, $value) = splice @pairs, 0, 2) {
-        push @query, "$name=" . escaped($value);
-    }
-    $url .= '?' . join '&', @query if @query;
+    my $base = $url;
 
     for my $tries (1 .. 5) {
+        $url = $base . query(ref $query eq 'CODE' ? $query->()
+            : @{ $query || [] });
         my $answer = curl($method, $url, %how);
         if (!$answer) {
             return if $how{patient};
@@ -136,6 +133,16 @@ sub ask {
 }
 
 
+sub query {
+    my @pairs = @_;
+    my @query;
+    while (my ($name, $value) = splice @pairs, 0, 2) {
+        push @query, "$name=" . escaped($value);
+    }
+    return @query ? '?' . join '&', @query : '';
+}
+
+
 # Sends what $next gives, [its number, line]..., in batches of at most 1,000
 # lines or 4 MiB, one after another; where it gives '', what is there.
 
@@ -159,13 +166,13 @@ sub send_all {
 # To [path, what gives the query].  Adds the answer up in what %$sum has, errors
 # by the numbers of their lines.  What could not be recorded now is sent again
 # before anything else is: of a server all that was behind it, so that its order
-# stays.
+# stays.  After the last try it is an error, with "retry".
 
 sub send_batch {
     my ($where, $sum, @batch) = @_;
 
     for (my $tries = 1; @batch; $tries++) {
-        my $answer = decode(operator('POST', $where->[0], [$where->[1]->()],
+        my $answer = decode(operator('POST', $where->[0], $where->[1],
             join('', map { "$_->[1]\n" } @batch), again => 1));
         my @again;
 
@@ -179,8 +186,9 @@ sub send_batch {
             if ($error->{retry} && $tries < 5) {
                 push @again, $one;
             } else {
-                push @{ $sum->{errors} },
-                    { line => $one->[0], error => $error->{error} };
+                push @{ $sum->{errors} }, { line => $one->[0],
+                    map { $_ => $error->{$_} } grep { defined $error->{$_} }
+                        qw(error retry) };
             }
         }
         @batch = @again;
