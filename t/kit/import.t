@@ -53,8 +53,8 @@ sub id_of { return (($_[0] - 1_420_070_400_000 << 22) + ++$ids) . '' }
 
 
 # of the audit log two pages may be read within 0.3 s.  It refuses "angry" calls,
-# fails at "down" ones, says nothing behind the "deaf" first pages, and shows none
-# behind the "blind" first ones
+# "curt" ones without saying for how long, fails at "down" ones, says nothing behind
+# the "deaf" first pages, and shows none behind the "blind" first ones
 
 sub platform {
     my ($it, $request) = @_;
@@ -82,6 +82,10 @@ sub platform {
         return [429, { message => 'You are being rate limited.',
             retry_after => 0.3 }, 'Retry-After' => 1];
     }
+    if ($left->('curt')) {
+        $it->set(until => $now + 0.9);
+        return [429, {}];
+    }
     if (($it->get('deaf') || $calls) < $calls) {
         1 while $it->get('deaf') && select undef, undef, undef, 0.02;
         return [502, {}];
@@ -98,7 +102,7 @@ sub platform {
 }
 
 
-$platform->set($_ => 0) for qw(angry down deaf calls early until);
+$platform->set($_ => 0) for qw(angry curt down deaf calls early until);
 $platform->set("guild$server" => $guild);
 $platform->set(lists => {
     users    => [{ id => $dan, username => 'dan_the_man' },
@@ -194,8 +198,9 @@ subtest 'the audit log of a server' => sub {
     close $pipe;
     $platform->set(deaf => 0);
 
-    # a call is refused, and one fails
+    # calls are refused, and one fails
     $platform->set(angry => 1);
+    $platform->set(curt => 1);
     $platform->set(down => 1);
     my ($out, $why, $status) = imports($server);
     is "$status $why", '0 ', 'what was interrupted goes on';
@@ -427,6 +432,26 @@ subtest 'an import that ends while it hands in' => sub {
     is $status, 4, 'is told';
     is json->decode(slurp("$dir/cut"))->{before}, $now - 1,
         '... and knows later what was there before it';
+};
+
+
+subtest 'what the service cannot record now' => sub {
+    my $service = Guildlog::Answers->new(answer => sub {
+        my (undef, $request) = @_;
+        my @packets = split /\n/, $request->{body};
+        return [200, { lanes => [], recorded => 0, duplicates => 0, waiting => 0,
+            errors => [map { +{ index => $_, error => 'is to be sent again',
+                retry => \1 } } grep { $packets[$_] =~ /AUDIT_LOG/ }
+                0 .. $#packets],
+            map { $_ => {} } qw(dropped ignored unknown) }];
+    });
+    my ($out, $why, $status) = imports($server, place => "$dir/later",
+        operator => $service->url);
+    is $status, 4, 'ends the import';
+    like $why, qr/could not record it now/, '... which is told';
+    my $place = json->decode(slurp("$dir/later"));
+    my ($id) = map { $_->{id} } @{ $platform->get('log') };
+    cmp_ok $place->{after}, '<', $id, '... and it comes back to it';
 };
 
 

@@ -182,6 +182,8 @@ sub some {
 sub hand_in {
     my @lines = map { [0, $json->encode($_)] } @_;
     send_all(sub { shift @lines }, ['/events', $how{query}], $said);
+    fail(4, 'the service could not record it now; the import goes on there')
+        if grep { $_->{retry} } @{ $said->{errors} };
 }
 
 
@@ -221,7 +223,7 @@ sub once {
         if !close $answer->{in} || $status == 200 && !ref $value;
     $value = {} if ref $value ne 'HASH' && $status != 200;
     return ($status, $value, $status == 429
-        ? max($value->{retry_after} // 0, $header{'retry-after'} // 0)
+        ? max($value->{retry_after} // 0, $header{'retry-after'} // 0) || 1
         : ($header{'x-ratelimit-remaining'} // 1) eq '0'
             ? $header{'x-ratelimit-reset-after'} // 0 : 0);
 }
