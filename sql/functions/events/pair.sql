@@ -83,9 +83,10 @@ end $$;
 -- which others were first nothing is done, and joined and alone, counts by
 -- server, are summed without it. 409: that is so of all of them.
 --
--- Where they fail together each is done by itself: one that fails rests for 5 s,
--- and fault says why. One whose filters did not come to all in time does not
--- end: what is recorded of it is a duplicate the next time, and it comes further.
+-- Where they fail together each is done by itself: one that fails rests for
+-- 5 s, and fault says why. One whose filters did not come to all in time does
+-- not end: what is recorded of it is a duplicate the next time, and it comes
+-- further.
 
 create or replace function events_end(guilds bigint[], versions bigint[],
     end_guilds bigint[], end_bots smallint[], end_events text[],
