@@ -23,6 +23,7 @@ import {barsOf, countHere, countOne, countThere} from './timeline.js';
 import {deliveryInWords} from './words.js';
 
 const CHANGING = 3000;     // ms between looks at what is not delivered yet
+const LOOKS = 3;           // at whether logs arrive, behind one that did not
 const COUNTING = 1000;     // ms before what came is counted by category
 const QUIET = 400;         // before the server is asked for the chart
 const OPENED = 'opened';   // of the tab's history: an entry, opened in the list
@@ -453,6 +454,9 @@ function closeEntry() {
 }
 
 
+let looks = 0;
+
+
 // What is not delivered yet may be soon.
 setInterval(async () => {
     const reading = current;
@@ -470,6 +474,10 @@ setInterval(async () => {
     if (changed.some(({delivery}) => deliveryInWords(delivery).mood
         === 'bad'))
     {
+        looks = LOOKS;
+    }
+    if (looks > 0) {
+        looks--;
         check(bot, true).catch(() => {});
     }
 }, CHANGING);
