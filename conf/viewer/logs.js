@@ -23,7 +23,6 @@ import {barsOf, countHere, countOne, countThere} from './timeline.js';
 import {deliveryInWords} from './words.js';
 
 const CHANGING = 3000;     // ms between looks at what is not delivered yet
-const LOOKS = 3;           // at whether logs arrive, behind one that did not
 const COUNTING = 1000;     // ms before what came is counted by category
 const QUIET = 400;         // before the server is asked for the chart
 const OPENED = 'opened';   // of the tab's history: an entry, opened in the list
@@ -454,7 +453,7 @@ function closeEntry() {
 }
 
 
-let looks = 0;
+let lastFailed = 0n;       // the newest entry that was seen not to arrive
 
 
 // What is not delivered yet may be soon.
@@ -471,13 +470,12 @@ setInterval(async () => {
         list.draw();
         panel.update(reading.pages.at(opened));
     }
-    if (changed.some(({delivery}) => deliveryInWords(delivery).mood
-        === 'bad'))
-    {
-        looks = LOOKS;
-    }
-    if (looks > 0) {
-        looks--;
+
+    const failed = BigInt(list.shown.find(({delivery}) =>
+        deliveryInWords(delivery).mood === 'bad')?.id ?? 0);
+
+    if (failed > lastFailed) {
+        lastFailed = failed;
         check(bot, true).catch(() => {});
     }
 }, CHANGING);

@@ -76,6 +76,8 @@ async function route() {
     }
     diagnose(address.bot);
 
+    const own = session;
+
     if (address.view !== 'logs' || shown !== logs) {
         shown?.leave();
     }
@@ -86,12 +88,22 @@ async function route() {
         }
         shown = logs;
         logs.show(address, server);
-        head(address, await server);
+        await server;
+        if (session === own) {
+            head(address, await server);
+        }
     } else {
-        head(address, await server);
-        shown = await import(VIEWS[address.view] ?? './config.js');
+        const next = await import(VIEWS[address.view] ?? './config.js');
+        const of = await server;
+
+        // who signs out meanwhile is asked to sign in
+        if (session !== own) {
+            return;
+        }
+        head(address, of);
+        shown = next;
         fill(main, shown.node);
-        shown.show(address, await server);
+        shown.show(address, of);
     }
 }
 

@@ -32,11 +32,16 @@ async function timed() {
     const page = await newPage();
 
     await page.clock.install();
+    await open(page);
+    return page;
+}
+
+
+async function open(page) {
     await page.goto(`${process.env.GUILDLOG_VIEWER}#/logs`);
     await page.locator('#token').fill(server.token);
     await page.locator('#token').press('Enter');
     await lines(page).first().waitFor();
-    return page;
 }
 
 
@@ -62,23 +67,25 @@ async function minute() {
 
 // The minute does not come.
 async function atOnce() {
-    const page = await timed();
+    const page = await newPage();
     const first = (cell) => lines(page).first().locator(cell).innerText()
         .then((text) => text.replace(/\s+/g, ' '));
 
+    await page.addInitScript(() => {
+        const every = window.setInterval;
+
+        window.setInterval = (act, ms) => ms < 60_000 ? every(act, ms) : 0;
+    });
+    await open(page);
     await server.record({type: 5, content: 'arrives'});
     await soon(() => first('.delivery'), '✓ Delivered', 'a log arrives');
+    ok(await badgeOf(page).isHidden(), 'nothing is wrong');
     await spoil({gone: [channel]});
     await server.record({type: 5, content: 'does not'});
     await soon(() => first('.details'), 'does not', 'another is recorded');
-    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1000));
-    await soon(async () => (await server.get('/logs?limit=1&type=5'))
-        .entries[0].delivery.reason, 'channel_gone', 'its channel is gone');
-    await page.clock.runFor(4000);
     await soon(() => first('.delivery'), '✕ Not delivered', '... as is seen');
-    // a request may wait for the clock, but not for a minute
-    await soon(() => page.clock.runFor(20).then(() =>
-        badgeOf(page).isVisible()), true, '... which is told beside it');
+    await soon(() => badgeOf(page).isVisible(), true,
+        '... which is told beside it');
     is(await badgeOf(page).textContent(), 'Broken: A log channel is gone',
         '... with its cause');
     await leave(page, 'at once');
