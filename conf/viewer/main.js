@@ -76,7 +76,7 @@ async function route() {
     }
     diagnose(address.bot);
 
-    const own = session;
+    const its = server;
 
     if (address.view !== 'logs' || shown !== logs) {
         shown?.leave();
@@ -87,17 +87,19 @@ async function route() {
             main.focus();
         }
         shown = logs;
-        logs.show(address, server);
-        await server;
-        if (session === own) {
-            head(address, await server);
+        logs.show(address, its);
+
+        const of = await its;
+
+        if (server === its) {
+            head(address, of);
         }
     } else {
         const next = await import(VIEWS[address.view] ?? './config.js');
-        const of = await server;
+        const of = await its;
 
         // who signs out meanwhile is asked to sign in
-        if (session !== own) {
+        if (server !== its) {
             return;
         }
         head(address, of);
