@@ -4,14 +4,14 @@
 import {deliveryInWords} from './words.js';
 
 
-// Those of these entries, which stand together in the list, that have changed.
+// True if one of these entries, which stand together in the list, has changed.
 export async function refresh(entries, filters, read) {
     const open = entries.filter(({delivery}) =>
         deliveryInWords(delivery).mood === 'open');
     const times = open.map(({timestamp}) => timestamp);
 
     if (!open.length) {
-        return [];
+        return false;
     }
 
     const query = new URLSearchParams(filters);
@@ -28,5 +28,5 @@ export async function refresh(entries, filters, read) {
     for (const entry of changed) {
         entry.delivery = now.get(entry.id);
     }
-    return changed;
+    return changed.length > 0;
 }

@@ -10,10 +10,10 @@ import {button, fill, h} from './dom.js';
 import {EntryPanel} from './entry-panel.js';
 import {exportMenu, save} from './export.js';
 import {Filters} from './filters.js';
+import {check} from './health.js';
 import {LogList} from './log-list.js';
 import {LogPages} from './log-pages.js';
 import {othersThan} from './log-types.js';
-import {check} from './health.js';
 import {finder} from './marks.js';
 import {belongs, overlaps, partsOf, readSeveral, tailOf} from './several.js';
 import {follow} from './stream.js';
@@ -60,6 +60,7 @@ let paused = false;
 let opened;                // the place of the entry that is open, if known
 let bot = '';
 let server;                // what will be known of it
+let lastFailed = 0n;       // the newest entry that was seen not to arrive
 
 
 // Where the entries are those that are shown, they stay as they are.
@@ -453,9 +454,6 @@ function closeEntry() {
 }
 
 
-let lastFailed = 0n;       // the newest entry that was seen not to arrive
-
-
 // What is not delivered yet may be soon.
 setInterval(async () => {
     const reading = current;
@@ -463,10 +461,10 @@ setInterval(async () => {
     if (!reading?.begun || document.hidden) {
         return;
     }
-    const changed = await refresh(list.shown, reading.query, (query) =>
-        pageOf(query, reading.stop.signal)).catch(() => []);
-
-    if (changed.length && reading === current) {
+    if (await refresh(list.shown, reading.query, (query) =>
+        pageOf(query, reading.stop.signal)).catch(() => false)
+        && reading === current)
+    {
         list.draw();
         panel.update(reading.pages.at(opened));
     }

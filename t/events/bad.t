@@ -132,17 +132,7 @@ is $told->{recorded}, 2, 'the others are recorded';
 
 # one whose row cannot be written
 my $broken = $nginx->server;
-$nginx->sql(<<"SQL");
-create function refuse() returns trigger language plpgsql as \$\$
-begin
-    if new.guild_id = $broken then
-        raise 'refused';
-    end if;
-    return new;
-end \$\$;
-create trigger refuse before insert or update on event_head
-   for each row execute function refuse();
-SQL
+refuse($broken, 'event_head');
 my $third = $nginx->server;
 $told = post([cleared(40), cleared(41, server => $broken), cleared(42, server => $third)]);
 is_deeply [map { $_->{index} } @{ $told->{errors} }], [1], 'a server that is broken';
@@ -153,24 +143,14 @@ is $nginx->operator('POST', '/events', [cleared(43, server => $broken)])->status
 
 # what waits in one server of which nothing can be recorded lets others end
 my ($stuck, $fine) = map { $nginx->server } 1 .. 2;
-$nginx->sql(<<"SQL");
-create function stuck() returns trigger language plpgsql as \$\$
-begin
-    if new.guild_id = $stuck then
-        raise 'stuck';
-    end if;
-    return new;
-end \$\$;
-create trigger stuck before insert on log_arrival
-   for each row execute function stuck();
-SQL
+refuse($stuck, 'log_arrival');
 is post([map { { t => 'MESSAGE_DELETE', d => { id => now_id($_), channel_id => id(5),
     guild_id => [$stuck, $fine]->[$_] } } } 0, 1])->{waiting}, 2, 'two wait';
 wait_for { ends($fine) } 30, 'the other one ends';
 is ends($stuck), 0, 'a server that cannot be recorded is alone with that';
-wait_for { $nginx->error_log =~ /pairs of events cannot be ended, server $stuck, .*stuck/ }
+wait_for { $nginx->error_log =~ /pairs of events cannot be ended, server $stuck, .*refused/ }
     30, 'is told of';
-$nginx->sql('drop trigger stuck on log_arrival');
+$nginx->sql('drop trigger refuse on log_arrival');
 wait_for { ends($stuck) } 30, 'and ends when it can be';
 
 
@@ -351,6 +331,25 @@ sub moment {
 sub counted {
     return map { scalar $nginx->sql('select count(*) from directory
         where guild_id = ? and kind = ?', $large, $_) } @_;
+}
+
+
+# nothing of that server can be written there
+sub refuse {
+    my ($server, $table) = @_;
+
+    $nginx->sql(<<"SQL");
+create function refuse_$server() returns trigger language plpgsql as \$\$
+begin
+    if new.guild_id = $server then
+        raise 'refused';
+    end if;
+    return new;
+end \$\$;
+create trigger refuse before insert or update on $table
+   for each row execute function refuse_$server();
+SQL
+    return;
 }
 
 

@@ -1,8 +1,8 @@
 // What others wrote is text: no script of theirs runs, nothing of theirs is
 // asked for, and it does not get out of its place.
 
-import {enter, is, leave, lines, newServer, ok, operator, scrollTo, shoot,
-    shownTotal, soon} from './lib.js';
+import {enter, is, leave, lines, newServer, ok, openPart, operator, scrollTo,
+    shoot, shownTotal, soon} from './lib.js';
 
 const RLO = '\u202E';
 
@@ -74,12 +74,7 @@ export default async function hostile() {
     for (const part of ['tags', 'ignore', 'access', 'notifications',
         'troubleshoot'])
     {
-        await page.evaluate((to) => {
-            location.hash = `#/${to}`;
-        }, part);
-        await page.locator(`.side a[href="#/${part}"][aria-current]`)
-            .waitFor();
-        await page.getByText('Loading …').waitFor({state: 'detached'});
+        await openPart(page, part);
         await shoot(page, `hostile-${part}`);
     }
 

@@ -266,6 +266,16 @@ export async function enter(server, place = '#/logs', options = {}) {
 }
 
 
+// a part of the configuration, as soon as it is there
+export async function openPart(page, part) {
+    await page.evaluate((to) => {
+        location.hash = `#/${to}`;
+    }, part);
+    await page.locator(`.side a[href="#/${part}"][aria-current]`).waitFor();
+    await page.getByText('Loading …').waitFor({state: 'detached'});
+}
+
+
 export async function leave(page, what) {
     is(page.problems, [], `${what}: nothing went wrong unseen`);
     await page.context().close();

@@ -1,8 +1,8 @@
 // How it looks, and what a screen reader finds: every view in light and dark,
 // from 320 pixels to 4 K. Other languages are those of languages.js.
 
-import {enter, is, leave, lines, newServer, ok, operator, outside, scrollTo,
-    shoot, soon, violations} from './lib.js';
+import {enter, is, leave, lines, newServer, ok, openPart, operator, outside,
+    scrollTo, shoot, soon, violations} from './lib.js';
 
 const ALL = ['channels', 'settings', 'types', 'ignore', 'filters', 'tags',
     'access', 'tokens', 'notifications', 'troubleshoot'];
@@ -100,12 +100,7 @@ async function views(page, name, parts, rules) {
     await page.keyboard.press('Escape');
 
     for (const part of parts) {
-        await page.evaluate((to) => {
-            location.hash = `#/${to}`;
-        }, part);
-        await page.locator(`.side a[href="#/${part}"][aria-current]`)
-            .waitFor();
-        await page.getByText('Loading …').waitFor({state: 'detached'});
+        await openPart(page, part);
         await check(page, `${name}-${part}`, rules);
         if (part === 'types') {
             await page.getByRole('button', {name: 'Message edited'}).first()

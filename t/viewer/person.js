@@ -1,8 +1,8 @@
 // Signing in with the platform: the servers of a person, a token that the
 // person makes, signing out, and what is shown to who may only look.
 
-import {is, leave, lines, newPage, newServer, ok, operator, shoot, signedIn,
-    soon, violations} from './lib.js';
+import {is, leave, lines, newPage, newServer, ok, openPart, operator, shoot,
+    signedIn, soon, violations} from './lib.js';
 
 const DEMO = process.env.GUILDLOG_SERVER;
 const GUEST = '200000000000000077';
@@ -127,14 +127,6 @@ async function guest() {
     const server = await newServer({name: 'Guest'});
     const page = await newPage();
     const said = page.getByText('You may look, not change.');
-    const go = async (part) => {
-        await page.evaluate((to) => {
-            location.hash = `#/${to}`;
-        }, part);
-        await page.locator(`.side a[href="#/${part}"][aria-current]`)
-            .waitFor();
-        await page.getByText('Loading …').waitFor({state: 'detached'});
-    };
 
     await operator('PUT', `/servers/${server.id}/channels`, [
         {id: '301', name: 'hall', type: 0}]);
@@ -158,7 +150,7 @@ async function guest() {
         '... is led to what is wrong, not to the steps that would mend it');
 
     for (const part of PARTS) {
-        await go(part);
+        await openPart(page, part);
         await said.waitFor();
         await shoot(page, `guest-${part}`);
         is(await changing(page), [], `${part}: nothing can be changed`);
@@ -170,7 +162,7 @@ async function guest() {
     await page.getByRole('button', {name: 'Ask the platform'}).click();
     is((await answer).status(), 200, 'the platform may be asked');
 
-    await go('types');
+    await openPart(page, 'types');
     await page.getByRole('button', {name: 'Message edited', exact: true})
         .click();
     await page.locator('.message').waitFor();

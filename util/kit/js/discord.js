@@ -206,7 +206,8 @@ class Adapter extends EventEmitter {
             const [of, error = of.message] = args;
 
             console.warn(event === 'trouble' ? `guildlog: ${error}`
-                : `guildlog refused ${of.t} of ${of.server}: ${error}`);
+                : `guildlog refused ${of.t ?? of.event_id} of ${
+                    of.server}: ${error}`);
         }
     }
 

@@ -59,8 +59,7 @@ my ($server, %how, $place, @stickers);
 my $free = 0;                     # when the platform may be asked again
 
 my %n = (read => 0, left => 0, tooOld => 0);
-my $said = { recorded => 0, duplicates => 0, waiting => 0, dropped => {},
-    ignored => {}, unknown => {}, errors => [] };
+my $said = sum_of(qw(waiting dropped ignored unknown));
 
 # also of an import that ends before its time
 END { local $?; told() if $n{read} }
@@ -90,12 +89,7 @@ sub begin {
         map { $_ => $guild->{$_} } qw(name owner_id) }));
     my $known = decode(operator('PUT', "/servers/$server", undef, {}));
 
-    usage('this server has log channels, and all that is imported would be'
-            . ' written there. Say --deliver if you want that; else import'
-            . ' first, and set the channels then')
-        if !$how{deliver} && @{ decode(operator('GET',
-            "/servers/$server/lanes"))->{lanes} };
-
+    no_log_channels($server) if !$how{deliver};
     $place->{after}  //= ((now() - $kept - $epoch) << 22) . '';
     $place->{before} //= $known->{first_log_at} // 9_007_199_254_740_991;
 

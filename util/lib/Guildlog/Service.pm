@@ -15,8 +15,8 @@ use POSIX ();
 
 use Guildlog::Show;
 
-our @EXPORT = qw(@settings use_options operator api ask send_all curl complaint
-    body decode parsed database setting escaped);
+our @EXPORT = qw(@settings use_options operator api ask no_log_channels sum_of
+    send_all curl complaint body decode parsed database setting escaped);
 
 # how the service is found: an option, a variable of the environment, a default
 our @settings = (
@@ -140,6 +140,25 @@ sub query {
         push @query, "$name=" . escaped($value);
     }
     return @query ? '?' . join '&', @query : '';
+}
+
+
+# An import into a server that delivers would flood it.
+
+sub no_log_channels {
+    my ($server) = @_;
+    usage('this server has log channels, and all that is imported would be'
+            . ' written there. Say --deliver if you want that; else import'
+            . ' first, and set the channels then')
+        if @{ decode(operator('GET', "/servers/$server/lanes"))->{lanes} };
+}
+
+
+# what the answers to batches are added up in, each by its name
+
+sub sum_of {
+    return { recorded => 0, duplicates => 0, errors => [],
+        map { $_ => $_ eq 'waiting' ? 0 : {} } @_ };
 }
 
 
