@@ -7,6 +7,7 @@ use Guildlog;
 use Guildlog::Client;
 use Guildlog::File;
 use Guildlog::PacketCases;
+use Guildlog::Packets qw(id_at);
 
 use List::Util qw(max);
 use Storable qw(dclone);
@@ -79,7 +80,7 @@ is moment($behind), $behind->{at}, 'was a day ago';
 
 my $month = int(time * 1000) - 31 * 86_400_000;
 $told = post([{ t => 'MESSAGE_DELETE', at => $month, d => { guild_id => $server,
-    channel_id => id(5), id => ($month - 2000 - 1_420_070_400_000 << 22) . '' } }]);
+    channel_id => id(5), id => id_at($month - 2000) } }]);
 is $told->{waiting}, 0, 'a month ago: it waits for nobody';
 like $told->{errors}[0]{error}, qr/^timestamp: must be within the last 30 days/,
     'is told at once';
@@ -99,7 +100,7 @@ for my $packets ([[$in], [$out]], [[$in, $out]]) {
 # what is kept is counted
 
 my $kept = counter('events_messages_total');
-post([map { { t => 'MESSAGE_CREATE', d => { id => now_id($_), guild_id => $server,
+post([map { { t => 'MESSAGE_CREATE', d => { id => id_at(int(time * 1000)), guild_id => $server,
     channel_id => id(5), content => 'hello', author => { id => id(1), username => 'ann' } } } }
     1 .. 7]);
 is counter('events_messages_total') - $kept, 7, 'messages that are kept are counted';
@@ -144,7 +145,7 @@ is $nginx->operator('POST', '/events', [cleared(43, server => $broken)])->status
 # what waits in one server of which nothing can be recorded lets others end
 my ($stuck, $fine) = map { $nginx->server } 1 .. 2;
 refuse($stuck, 'log_arrival');
-is post([map { { t => 'MESSAGE_DELETE', d => { id => now_id($_), channel_id => id(5),
+is post([map { { t => 'MESSAGE_DELETE', d => { id => id_at(int(time * 1000)), channel_id => id(5),
     guild_id => [$stuck, $fine]->[$_] } } } 0, 1])->{waiting}, 2, 'two wait';
 wait_for { ends($fine) } 30, 'the other one ends';
 is ends($stuck), 0, 'a server that cannot be recorded is alone with that';
@@ -356,12 +357,6 @@ SQL
 sub ends {
     my ($server) = @_;
     return $nginx->sql('select count(*) from entries where guild_id = ?', $server);
-}
-
-
-sub now_id {
-    my ($n) = @_;
-    return '' . ((int(time * 1000) - 1_420_070_400_000 << 22) + $n);
 }
 
 

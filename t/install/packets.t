@@ -5,6 +5,7 @@ use lib 't/lib';
 use Guildlog;
 use Guildlog::Answers;
 use Guildlog::File;
+use Guildlog::Packets qw(id_at);
 
 my $nginx = Guildlog->new(api => 'guildlog_limit off;');
 my $tool = "$Guildlog::TOP/util/guildlog";
@@ -60,8 +61,8 @@ subtest 'what comes of packets' => sub {
         reaction($server, 1),
         packet('NEVER_HEARD_OF', $server),
         packet('GUILD_AUDIT_LOG_ENTRY_CREATE', $server, action_type => 250,
-            user_id => $ann, id => id_at(time)),
-        packet('MESSAGE_DELETE', $server, id => id_at(time),
+            user_id => $ann, id => id_at(1000 * time)),
+        packet('MESSAGE_DELETE', $server, id => id_at(1000 * time),
             channel_id => $server),
     );
     my ($out, $why, $status) = guildlog('events', @packets);
@@ -216,9 +217,6 @@ sub of {
         grep { $_->{d}{guild_id} eq $server }
         map { json->decode($_) } split /\n/, $request->{body};
 }
-
-
-sub id_at { return (($_[0] * 1000 - 1_420_070_400_000) << 22) . '' }
 
 
 done_testing;

@@ -7,6 +7,7 @@ use lib 't/lib';
 use Guildlog;
 use Guildlog::Answers;
 use Guildlog::File;
+use Guildlog::Packets qw(id_at);
 use Time::HiRes ();
 use YAML::XS ();
 
@@ -43,13 +44,8 @@ my $platform = Guildlog::Answers->new(answer => \&platform);
 # what the audit log has, oldest first
 sub audit {
     my ($at, $action, %more) = @_;
-    return { id => id_of($at), action_type => $action, user_id => $ann, %more };
+    return { id => id_at($at), action_type => $action, user_id => $ann, %more };
 }
-
-
-my $ids = 0;
-
-sub id_of { return (($_[0] - 1_420_070_400_000 << 22) + ++$ids) . '' }
 
 
 # of the audit log two pages may be read within 0.3 s.  It refuses "angry" calls,
@@ -269,7 +265,7 @@ subtest 'what has to be told' => sub {
 
 subtest 'beside a bot' => sub {
     my $it = another();
-    my %live = (id => id_of($now - 1000), action_type => 24, user_id => $ann,
+    my %live = (id => id_at($now - 1000), action_type => 24, user_id => $ann,
         target_id => $bob, changes => [{ key => 'nick', new_value => 'B' }]);
     hear($it, 'GUILD_AUDIT_LOG_ENTRY_CREATE', %live);
     $nginx->operator('POST', "/servers/$it/logs", [{ type => 5, event_id => 'x',
@@ -344,14 +340,14 @@ subtest 'an import beside a bot does no harm' => sub {
         username => 'dan_the_man' }, roles => [], joined_at => undef);
     hear($it, 'VOICE_STATE_UPDATE', user_id => $ann, channel_id => undef);
     hear($it, 'GUILD_AUDIT_LOG_ENTRY_CREATE', action_type => 51, user_id => $ann,
-        id => id_of($now), target_id => $webhook,
+        id => id_at($now), target_id => $webhook,
         changes => [{ key => 'avatar_hash', new_value => 'aa' }]);
-    my %message = (id => id_of($now - 5000), channel_id => $general);
+    my %message = (id => id_at($now - 5000), channel_id => $general);
     hear($it, 'MESSAGE_CREATE', %message, content => 'rude',
         author => $member->{user});
     hear($it, 'MESSAGE_DELETE', %message);
     hear($it, 'GUILD_AUDIT_LOG_ENTRY_CREATE', action_type => 72, user_id => $ann,
-        id => id_of(time * 1000), target_id => $bob,
+        id => id_at(time * 1000), target_id => $bob,
         options => { channel_id => $general, count => '1' });
 
     my %by;

@@ -4,7 +4,7 @@
 
 use lib 't/lib';
 use Guildlog;
-use POSIX qw(strftime);
+use Guildlog::Packets qw(id_at iso);
 
 my $nginx = Guildlog->new(openapi => 1, database => { depth => 1 });
 my ($other, $bad) = ($nginx->server, $nginx->server);
@@ -76,10 +76,10 @@ is $nginx->sql('select count(*) from entries where guild_id = ? and '
 
 # packets are not sent again: what they teach is known by then
 
-my @edits = map { my $id = time - 1_420_070_400; $id = ($id * 1000 << 22) + $_;
-    { t => 'MESSAGE_UPDATE', d => { id => "$id", guild_id => $bad,
-        channel_id => '30', content => substr($text, 0, 2000),
-        edited_timestamp => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime) } } } 1 .. 300;
+my $now = 1000 * time;
+my @edits = map { { t => 'MESSAGE_UPDATE', d => { id => id_at($now),
+    guild_id => $bad, channel_id => '30', content => substr($text, 0, 2000),
+    edited_timestamp => iso($now) } } } 1 .. 300;
 $answer = $nginx->operator('POST', '/events', \@edits);
 is $answer->status, 200, 'packets with many filtered words';
 is $answer->json->{recorded}, 300, '... are recorded, however long that takes'
