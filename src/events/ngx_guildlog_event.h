@@ -51,8 +51,10 @@ typedef enum {
 } ngx_guildlog_event_fate_e;
 
 
-#define NGX_GUILDLOG_EVENT_LONGS  12
-#define NGX_GUILDLOG_EVENT_ROLES  250    /* of a member */
+#define NGX_GUILDLOG_EVENT_LONGS   12
+#define NGX_GUILDLOG_EVENT_ROLES   250    /* of a member */
+#define NGX_GUILDLOG_EVENT_MOMENT  10000  /* ms: what has no time of its own is
+                                             told twice within it */
 
 /* a long array of it, which is read an element at a time */
 

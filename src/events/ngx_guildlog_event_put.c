@@ -68,9 +68,6 @@ static ngx_int_t put_pair(ngx_guildlog_event_put_t *put,
 static ngx_int_t put_waits(ngx_guildlog_event_put_t *put,
     ngx_guildlog_event_t *event, const ngx_guildlog_pair_t *pair,
     uint64_t person);
-static ngx_int_t put_back(ngx_guildlog_event_put_t *put,
-    ngx_guildlog_event_t *event, const ngx_guildlog_pair_t *pair,
-    uint64_t person);
 static int64_t put_due(ngx_guildlog_event_put_t *put,
     ngx_guildlog_event_t *event, uint64_t person);
 static ngx_int_t put_keep(ngx_guildlog_event_put_t *put);
@@ -185,15 +182,6 @@ ngx_guildlog_event_put_entry(void *data, ngx_guildlog_event_t *event,
             json_decref(entry);
             return rc;
         }
-
-        /* who has come back may leave once more */
-
-        if (event->what == NGX_GUILDLOG_EVENT_MEMBER_ADD
-            && put_back(put, event, &pair, person) != NGX_OK)
-        {
-            json_decref(entry);
-            return NGX_ERROR;
-        }
     }
 
     /* the oldest ones are recorded now, or refused */
@@ -295,37 +283,9 @@ put_due(ngx_guildlog_event_put_t *put, ngx_guildlog_event_t *event,
     waits = ngx_guildlog_known_get(put->known, event->guild,
                                    NGX_GUILDLOG_KNOWN_WAITS, person);
 
-    if (waits == NULL
-        || json_integer_value(json_object_get(waits, "state")) != 0)
-    {
-        return 0;
-    }
-
     due = json_integer_value(json_object_get(waits, "due"));
 
     return due > put->now ? due : 0;
-}
-
-
-static ngx_int_t
-put_back(ngx_guildlog_event_put_t *put, ngx_guildlog_event_t *event,
-    const ngx_guildlog_pair_t *pair, uint64_t person)
-{
-    ngx_guildlog_pair_t  it;
-
-    if (ngx_guildlog_known_get(put->known, event->guild,
-                               NGX_GUILDLOG_KNOWN_WAITS, person)
-        == NULL)
-    {
-        return NGX_OK;
-    }
-
-    it = *pair;
-    it.kind = NGX_GUILDLOG_PAIR_FOLLOWER;
-    it.due = put->now;
-    it.ended = 1;
-
-    return put_waits(put, event, &it, person);
 }
 
 
@@ -339,17 +299,13 @@ put_waits(ngx_guildlog_event_put_t *put, ngx_guildlog_event_t *event,
         return NGX_ERROR;
     }
 
-    put->waiting += !pair->ended;
+    put->waiting++;
 
     if (person == 0) {
         return NGX_OK;
     }
 
-    waits = json_pack("{si sI sI si sb}", "kind", (int) pair->kind,
-                      "at", (json_int_t) pair->at,
-                      "due", (json_int_t) pair->due,
-                      "state", (int) pair->ended,
-                      "audit", (int) pair->audit);
+    waits = json_pack("{sI}", "due", (json_int_t) pair->due);
 
     return ngx_guildlog_known_put(put->known, event->guild,
                                   NGX_GUILDLOG_KNOWN_WAITS, person, waits);

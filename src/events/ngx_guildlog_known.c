@@ -244,6 +244,27 @@ ngx_guildlog_known_is_gone(ngx_guildlog_known_t *known, uint64_t guild,
 }
 
 
+ngx_uint_t
+ngx_guildlog_known_is_old(ngx_guildlog_known_t *known,
+    const ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind,
+    uint64_t id)
+{
+    json_t   *was;
+    int64_t   at;
+
+    was = ngx_guildlog_known_get(known, event->guild, kind, id);
+    at = json_integer_value(json_object_get(was, "at"));
+
+    if (json_object_get(was, "gone")
+        && event->what != NGX_GUILDLOG_EVENT_MEMBER_ADD)
+    {
+        at += NGX_GUILDLOG_EVENT_MOMENT;
+    }
+
+    return event->at < at;
+}
+
+
 ngx_int_t
 ngx_guildlog_known_put(ngx_guildlog_known_t *known, uint64_t guild,
     ngx_guildlog_known_kind_e kind, uint64_t id, json_t *doc)
@@ -330,21 +351,29 @@ ngx_guildlog_known_depends(ngx_guildlog_known_t *known, uint64_t guild)
 }
 
 
-/* an id of 0 stands for all of them */
+/* an id of 0 stands for all of them that are older */
 
 ngx_int_t
-ngx_guildlog_known_clear(ngx_guildlog_known_t *known, uint64_t guild)
+ngx_guildlog_known_clear(ngx_guildlog_known_t *known, uint64_t guild,
+    int64_t at)
 {
+    json_t                     *doc;
     ngx_uint_t                  i;
     ngx_guildlog_known_item_t  *item;
 
     item = known->items.elts;
 
     for (i = 0; i < known->items.nelts; i++) {
-        if (item[i].guild == guild
-            && item[i].kind == NGX_GUILDLOG_KNOWN_VOICE)
+        if (item[i].guild != guild || item[i].kind != NGX_GUILDLOG_KNOWN_VOICE)
         {
-            json_decref(item[i].doc);
+            continue;
+        }
+
+        doc = ngx_guildlog_known_get(known, guild, NGX_GUILDLOG_KNOWN_VOICE,
+                                     item[i].id);
+
+        if (json_integer_value(json_object_get(doc, "at")) < at) {
+            json_decref(doc);
 
             item[i].doc = NULL;
             item[i].found = 0;
@@ -357,9 +386,12 @@ ngx_guildlog_known_clear(ngx_guildlog_known_t *known, uint64_t guild)
         return NGX_ERROR;
     }
 
+    json_decref(item->doc);
+
+    item->doc = json_pack("{sI}", "at", (json_int_t) at);
     item->taught = 1;
 
-    return NGX_OK;
+    return item->doc ? NGX_OK : NGX_ERROR;
 }
 
 

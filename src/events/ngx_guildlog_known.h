@@ -79,6 +79,12 @@ ngx_uint_t ngx_guildlog_known_is_thread(json_t *channel);
 ngx_uint_t ngx_guildlog_known_is_gone(ngx_guildlog_known_t *known,
     uint64_t guild, uint64_t id);
 
+/* was what is known of the person, or of its voice, learnt later?  Of who has
+   gone, others may still hear for a moment; only who comes, has come */
+ngx_uint_t ngx_guildlog_known_is_old(ngx_guildlog_known_t *known,
+    const ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind,
+    uint64_t id);
+
 /* from now on it is this; the document is taken over.  NULL: memory */
 ngx_int_t ngx_guildlog_known_put(ngx_guildlog_known_t *known, uint64_t guild,
     ngx_guildlog_known_kind_e kind, uint64_t id, json_t *doc);
@@ -93,8 +99,9 @@ ngx_int_t ngx_guildlog_known_drop(ngx_guildlog_known_t *known, uint64_t guild,
  */
 void ngx_guildlog_known_depends(ngx_guildlog_known_t *known, uint64_t guild);
 
-/* nobody of the guild is in voice */
-ngx_int_t ngx_guildlog_known_clear(ngx_guildlog_known_t *known, uint64_t guild);
+/* nobody of the guild was in voice at that time, but who comes next */
+ngx_int_t ngx_guildlog_known_clear(ngx_guildlog_known_t *known, uint64_t guild,
+    int64_t at);
 
 /* the items there are, in the order in which they came */
 ngx_guildlog_known_item_t *ngx_guildlog_known_items(

@@ -272,12 +272,10 @@ see_one(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
 {
     size_t      i;
     json_t     *d, *id;
-    uint64_t    guild, who;
-    ngx_int_t   rc;
+    uint64_t    guild;
 
     d = event->d;
     guild = event->guild;
-    who = ngx_guildlog_event_id(ngx_guildlog_event_reach(d, "user.id"));
 
     switch (event->what) {
 
@@ -297,10 +295,7 @@ see_one(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
         return see_member(known, event, d);
 
     case NGX_GUILDLOG_EVENT_MEMBER_REMOVE:
-        rc = see_left(known, event, json_object_get(d, "user"));
-        rc |= ngx_guildlog_known_drop(known, guild, NGX_GUILDLOG_KNOWN_PERSON,
-                                      who);
-        return rc;
+        return see_left(known, event, json_object_get(d, "user"));
 
     case NGX_GUILDLOG_EVENT_CHANNEL:
         return see_channel(known, event, d);
@@ -402,14 +397,24 @@ see_left(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
 
     id = ngx_guildlog_event_id(json_object_get(user, "id"));
 
-    if (id == 0) {
+    if (id == 0
+        || ngx_guildlog_known_is_old(known, event, NGX_GUILDLOG_KNOWN_PERSON,
+                                     id))
+    {
         return NGX_OK;
     }
 
     doc = see_named(user);
     rc = json_object_set_new(doc, "roles", json_array());
+    rc = see_put(known, event, NGX_GUILDLOG_KNOWN_MEMBER, id, doc, rc);
 
-    return see_put(known, event, NGX_GUILDLOG_KNOWN_MEMBER, id, doc, rc);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    doc = json_pack("{sb sI}", "gone", 1, "at", (json_int_t) event->at);
+
+    return see_put(known, event, NGX_GUILDLOG_KNOWN_PERSON, id, doc, NGX_OK);
 }
 
 
@@ -538,7 +543,7 @@ see_guild(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
     rc |= see_copy(doc, "incidents", event->d, "incidents_data");
 
     if (event->what == NGX_GUILDLOG_EVENT_GUILD) {
-        rc |= ngx_guildlog_known_clear(known, event->guild);
+        rc |= ngx_guildlog_known_clear(known, event->guild, event->at);
     }
 
     return see_put(known, event, NGX_GUILDLOG_KNOWN_GUILD, event->guild, doc,
@@ -641,7 +646,10 @@ see_who(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
 
     id = ngx_guildlog_event_id(json_object_get(user, "id"));
 
-    if (id == 0) {
+    if (id == 0
+        || ngx_guildlog_known_is_old(known, event, NGX_GUILDLOG_KNOWN_PERSON,
+                                     id))
+    {
         return NGX_OK;
     }
 
@@ -678,16 +686,14 @@ see_who(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
         return NGX_OK;
     }
 
-    /* since when: what is older, teaches nothing */
+    /* since when it has been so */
 
     was = ngx_guildlog_known_get(known, event->guild,
                                  NGX_GUILDLOG_KNOWN_PERSON, id);
 
     rc = see_copy(doc, "at", was, "at");
 
-    if (was && (event->at < json_integer_value(json_object_get(was, "at"))
-                || json_equal(was, doc)))
-    {
+    if (was && json_equal(was, doc)) {
         json_decref(doc);
         return rc;
     }
@@ -705,18 +711,21 @@ ngx_int_t
 ngx_guildlog_known_count(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event)
 {
-    json_t     *guild, *count, *doc;
+    json_t     *guild, *count, *doc, *was;
+    uint64_t    who;
     ngx_int_t   more, rc;
+
+    who = ngx_guildlog_event_id(ngx_guildlog_event_reach(event->d, "user.id"));
+    was = ngx_guildlog_known_get(known, event->guild, NGX_GUILDLOG_KNOWN_PERSON,
+                                 who);
 
     if (event->what == NGX_GUILDLOG_EVENT_MEMBER_REMOVE) {
         more = -1;
 
     } else if (event->what == NGX_GUILDLOG_EVENT_MEMBER_ADD
-               && ngx_guildlog_known_get(known, event->guild,
-                          NGX_GUILDLOG_KNOWN_PERSON,
-                          ngx_guildlog_event_id(
-                              ngx_guildlog_event_reach(event->d, "user.id")))
-                  == NULL)
+               && (was == NULL || json_object_get(was, "gone"))
+               && !ngx_guildlog_known_is_old(known, event,
+                                             NGX_GUILDLOG_KNOWN_PERSON, who))
     {
         more = 1;
 
@@ -748,19 +757,19 @@ see_voice(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
     json_t      *doc;
     uint64_t     id;
     ngx_int_t    rc;
-    ngx_uint_t   i;
+    ngx_uint_t   i, is_in;
 
     id = ngx_guildlog_event_id(json_object_get(state, "user_id"));
 
-    if (ngx_guildlog_event_id(json_object_get(state, "channel_id")) == 0) {
-        return ngx_guildlog_known_drop(known, event->guild,
-                                       NGX_GUILDLOG_KNOWN_VOICE, id);
+    if (ngx_guildlog_known_is_old(known, event, NGX_GUILDLOG_KNOWN_VOICE, id)) {
+        return NGX_OK;
     }
 
     doc = json_object();
     rc = NGX_OK;
+    is_in = ngx_guildlog_event_id(json_object_get(state, "channel_id")) != 0;
 
-    for (i = 0; see_voice_fields[i]; i++) {
+    for (i = 0; is_in && see_voice_fields[i]; i++) {
         if (!json_is_false(json_object_get(state, see_voice_fields[i]))) {
             rc |= see_copy(doc, see_voice_fields[i], state,
                            see_voice_fields[i]);

@@ -253,6 +253,10 @@ ngx_guildlog_row_was(ngx_guildlog_make_t *m)
         doc = ngx_guildlog_known_get(m->known, guild,
                                      NGX_GUILDLOG_KNOWN_MEMBER, who);
 
+        /* who has come back unseen, was nothing before */
+
+        was = json_object_get(was, "gone") ? NULL : was;
+
         /* of a member who was seen, nothing is kept that is nothing */
 
         if (was == NULL && json_array_size(json_object_get(doc, "roles"))) {
@@ -296,10 +300,9 @@ ngx_uint_t
 ngx_guildlog_row_is_old(ngx_guildlog_make_t *m)
 {
     size_t       i;
-    json_t      *d, *id, *waits;
+    json_t      *d, *id;
     int64_t      at;
     uint64_t     guild;
-    ngx_str_t    who;
     ngx_uint_t   n;
 
     d = m->event->d;
@@ -338,57 +341,20 @@ ngx_guildlog_row_is_old(ngx_guildlog_make_t *m)
         return n == 0;
 
     case NGX_GUILDLOG_EVENT_VOICE:
-        if (m->event->at < json_integer_value(json_object_get(m->was, "at"))) {
-            return 1;
-        }
-
-        ngx_str_set(&who, "user_id");
-        break;
+        return ngx_guildlog_known_is_old(m->known, m->event,
+                         NGX_GUILDLOG_KNOWN_VOICE,
+                         ngx_guildlog_event_id(json_object_get(d, "user_id")));
 
     case NGX_GUILDLOG_EVENT_MEMBER:
-        if (m->event->at < json_integer_value(json_object_get(m->was, "at"))) {
-            return 1;
-        }
-
-        ngx_str_set(&who, "user.id");
-        break;
-
     case NGX_GUILDLOG_EVENT_MEMBER_REMOVE:
-        ngx_str_set(&who, "user.id");
-        break;
+        return ngx_guildlog_known_is_old(m->known, m->event,
+                         NGX_GUILDLOG_KNOWN_PERSON,
+                         ngx_guildlog_event_id(ngx_guildlog_event_reach(d,
+                                                                "user.id")));
 
     default:
         return 0;
     }
-
-    /* a leaving that has no partner yet, or had one just now */
-
-    waits = ngx_guildlog_known_get(m->known, guild, NGX_GUILDLOG_KNOWN_WAITS,
-                                   ngx_guildlog_event_id(
-                                       ngx_guildlog_event_reach(d,
-                                                        (char *) who.data)));
-
-    if (waits == NULL) {
-        return 0;
-    }
-
-    at = json_integer_value(json_object_get(waits, "at"));
-
-    if (m->event->what == NGX_GUILDLOG_EVENT_VOICE) {
-        return m->event->at < at;
-    }
-
-    if (m->event->what == NGX_GUILDLOG_EVENT_MEMBER) {
-        return json_integer_value(json_object_get(waits, "kind"))
-               == NGX_GUILDLOG_PAIR_LEAVING
-               && m->event->at <= at;
-    }
-
-    /* one who came back meanwhile is a follower */
-
-    return json_integer_value(json_object_get(waits, "kind"))
-           == NGX_GUILDLOG_PAIR_LEAVING
-           && m->event->at < at + NGX_GUILDLOG_EVENT_MOMENT;
 }
 
 

@@ -10,9 +10,7 @@
 #include "events/ngx_guildlog_known.h"
 
 
-#define NGX_GUILDLOG_EVENT_KEYS    64      /* changes of a packet, taken */
-#define NGX_GUILDLOG_EVENT_MOMENT  10000   /* ms: what has no time of its own is
-                                              told twice within it */
+#define NGX_GUILDLOG_EVENT_KEYS  64    /* changes of a packet, taken */
 
 
 /* a packet whose entries are made */

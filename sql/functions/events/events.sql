@@ -180,8 +180,9 @@ begin
 end $$;
 
 
--- What is known of people and things. A voice state of the id 0 that goes: all
--- of the server's go, before others come.
+-- What is known of people and things. A voice state of the id 0: all of the
+-- server's that are older go, before others come. Of people (4, 5) what was
+-- learnt later stays: who says something older has not read it.
 
 create or replace function known_keep(guilds bigint[], kinds smallint[],
     ids bigint[], docs text[])
@@ -195,9 +196,10 @@ begin
 
     if 0 = any (ids) then
         delete from known k
-         using unnest(guilds, kinds, ids) n (guild, kind, id)
+         using unnest(guilds, kinds, ids, docs) n (guild, kind, id, doc)
          where n.kind = 5 and n.id = 0
-           and k.guild_id = n.guild and k.kind = 5;
+           and k.guild_id = n.guild and k.kind = 5
+           and known_at(k.doc) < known_at(n.doc);
     end if;
 
     insert into known as k (guild_id, kind, id, doc)
@@ -207,7 +209,9 @@ begin
      where n.kind between 4 and 7 and n.id <> 0
      order by n.guild, n.kind, n.id, n.place desc
     on conflict on constraint known_pkey do update
-       set doc = excluded.doc where k.doc <> excluded.doc;
+       set doc = excluded.doc
+     where k.doc <> excluded.doc
+       and (k.kind > 5 or known_at(k.doc) <= known_at(excluded.doc));
 
     if '' = any (docs) then
         delete from known k
@@ -217,6 +221,15 @@ begin
            and k.doc = '';
     end if;
 end $$;
+
+
+-- Since when it has been so; 0: that was not told. What goes (''), goes now.
+
+create or replace function known_at(doc text)
+returns bigint language sql immutable as $$
+    select case when doc = '' then 9223372036854775807
+                else coalesce((doc::json ->> 'at')::bigint, 0) end
+$$;
 
 
 -- The documents of a batch: of one that is empty there is a line, too.

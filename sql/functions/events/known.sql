@@ -92,12 +92,11 @@ begin
           from unnest(guilds, kinds, ids) with ordinality
                    n (guild, kind, id, place)
          cross join lateral (
-               select format('{"kind":%s,"at":%s,"due":%s,"state":%s,'
-                             '"audit":%s}', p.kind, p.at, p.due, p.state,
-                             p.audit::text) as doc
+               select format('{"due":%s}', p.due) as doc
                  from pair p
                 where p.guild_id = n.guild and p.person_id = n.id
-                order by p.at desc limit 1) w
+                  and p.state = 0
+                order by p.due desc limit 1) w
          where n.kind = 8
          union all
         select n.place::int, '[' || coalesce(r.names, '') || ']' as doc

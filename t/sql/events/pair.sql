@@ -59,8 +59,8 @@ select is((r::jsonb - '{at,due}'::text[]), '{"guild": "900000000000000001",
   from events_due(10) d
  cross join lateral regexp_split_to_table(d.rows, e'\n') r
  where r::json ->> 'event' = 'due';
-select is(pg_temp.known_of(:guild, 8, 765432109876543210)::jsonb - 'at'
-          - 'due', '{"kind": 1, "state": 0, "audit": false}',
+select is(array(select jsonb_object_keys(pg_temp.known_of(:guild, 8,
+              765432109876543210)::jsonb)), '{due}',
           'a person of whom something waits');
 select is(pg_temp.known_of(:guild, 8, 1), null, 'and one of whom nothing does');
 

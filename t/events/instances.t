@@ -1,0 +1,135 @@
+# Two instances of a bot hear the same at moments of their own, and one of them may
+# post it minutes later, when all that waited has ended: it is recorded once. What
+# has no moment of its own on the platform, voice and leaving, is told by what is
+# known by then.
+
+use lib 't/lib';
+use Guildlog;
+use Guildlog::File;
+use Guildlog::Packets qw(iso);
+use Guildlog::PairClock;
+
+use Time::HiRes qw(time);
+
+my $nginx = Guildlog->new;
+my $clock = Guildlog::PairClock->new($nginx);
+my $guild = '111111111111111111';
+my %key = map { (split /\t/)[0, 1] }
+    grep { /^\d/ } split /\n/, slurp('conf/viewer/log-types.tsv');
+my $start = int(time * 1000) - 600_000;
+my ($hall, $stage) = qw(200000000000000001 200000000000000002);
+
+post([0, 'GUILD_CREATE', created()]);
+
+# each packet: seconds after the beginning, its name, what it tells
+
+for (
+    [   'a change of channel, both changes at once',
+        [[1, voice(1, $hall)], [1.4, voice(1, $stage)]],
+        { voiceJoin => 1, voiceSwitch => 1 }
+    ],
+    [   'somebody who came and went',
+        [[11, voice(2, $hall)], [14, voice(2, undef)]],
+        { voiceJoin => 1, voiceLeave => 1 }
+    ],
+    [   'who came, went and came back',
+        [[21, voice(3, $hall)], [24, voice(3, undef)], [27, voice(3, $hall)]],
+        { voiceJoin => 2, voiceLeave => 1 }
+    ],
+    [ 'a leaving', [[31, left(4)]], { memberLeave => 1 } ],
+    [   'who left, came back and left again',
+        [[41, left(5)], [61, joined(5, 61)], [81, left(5)]],
+        { memberLeave => 2, memberJoin => 1 }
+    ],
+) {
+    my ($what, $packets, $types) = @$_;
+    is_deeply heard(0, $packets), $types, "$what: the first one is heard";
+    is_deeply heard(.03, $packets), {}, "$what: the second one tells nothing new";
+    is_deeply heard(.06, [$_]), {}, "$what: nor does any packet by itself" for @$packets;
+}
+
+# a second one that came late finds in its GUILD_CREATE who has left meanwhile
+
+is_deeply heard(0, [[101, voice(6, $hall)], [105, voice(6, undef)]]),
+    { voiceJoin => 1, voiceLeave => 1 }, 'somebody came and went';
+post([103, 'GUILD_CREATE', created({ user_id => id(6), channel_id => $hall })]);
+is_deeply heard(0, [[131, voice(6, $hall)]]), { voiceJoin => 1 },
+    'who had left comes again, whatever an older list says';
+
+# but what it finds is true of whom nobody has spoken since
+
+post([141, 'GUILD_CREATE', created({ user_id => id(7), channel_id => $hall })]);
+is_deeply heard(0, [[161, voice(6, $stage)], [162, voice(7, undef)]]),
+    { voiceJoin => 1, voiceLeave => 1 },
+    'of a newer list, who is not in it has gone, and who is in it leaves';
+
+done_testing;
+
+
+sub post {
+    my $answer = $nginx->operator('POST', '/events',
+        [map { +{ at => int($start + $_->[0] * 1000), t => $_->[1], d => $_->[2] } } @_]);
+    is_deeply [$answer->status, $answer->json->{errors}], [200, []], 'a batch is taken'
+        or diag $answer->text;
+    return;
+}
+
+
+# posts them in one batch, and lets all time pass: what was recorded, by type
+sub heard {
+    my ($later, $packets) = @_;
+
+    my $last = $nginx->sql('select coalesce(max(id), 0) from log_arrival');
+    post(map { my ($at, @rest) = @$_; [$at + $later, @rest] } @$packets);
+    $clock->pass;
+    $nginx->sql('delete from pair where state = 1');
+    return { map { $key{ $_->[0] } => $_->[1] } $nginx->sql('select type, count(*)
+        from log_arrival where id > ? group by type', $last) };
+}
+
+
+sub id {
+    return '30000000000000000' . shift;
+}
+
+
+sub user {
+    my ($n) = @_;
+    return { id => id($n), username => "user$n" };
+}
+
+
+sub voice {
+    my ($n, $channel) = @_;
+    return 'VOICE_STATE_UPDATE', {
+        guild_id => $guild, user_id => id($n), channel_id => $channel,
+        member => { user => user($n), roles => [] }
+    };
+}
+
+
+sub left {
+    my ($n) = @_;
+    return 'GUILD_MEMBER_REMOVE', { guild_id => $guild, user => user($n) };
+}
+
+
+sub joined {
+    my ($n, $at) = @_;
+    return 'GUILD_MEMBER_ADD', {
+        guild_id => $guild, user => user($n), roles => [],
+        joined_at => iso($start + $at * 1000)
+    };
+}
+
+
+sub created {
+    my @states = @_;
+    return {
+        id => $guild, name => 'A server', owner_id => id(1), member_count => 7,
+        roles => [], threads => [], voice_states => \@states,
+        channels => [map { +{ id => $_, name => "c$_", type => 2 } } $hall, $stage],
+        members => [map { +{ user => user($_), roles => [],
+            joined_at => '2026-01-01T00:00:00.000000+00:00' } } 1 .. 7]
+    };
+}
