@@ -191,11 +191,22 @@ end $$;
 
 
 -- Takes the heads of those that nobody has changed or forgets: which they are.
+-- Their versions stay: no batch asks for what an end changes, but for when the
+-- time of the last one is, which may be over; and two that end the same decide
+-- the same.
 
 create or replace function pairs_take(guilds bigint[], versions bigint[])
-returns bigint[] language plpgsql as $$
+returns bigint[] language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-    its   constant bigint[] := events_heads(guilds, versions);
+    its   constant bigint[] := array(
+              select h.guild_id
+                from unnest(guilds, versions) n (guild, version)
+                join event_head h
+                  on h.guild_id = n.guild and h.version = n.version
+               order by h.guild_id
+                 for update of h);
     shut  constant text[] := server_obstacles(its);
 begin
     return case when num_nonnulls(variadic shut) = 0 then its
