@@ -53,7 +53,7 @@ grant execute on function
     filters_list, filter_get, filter_patch,
     active_ignore_targets, active_ignore_executors,
     notifications_list, notifications_acknowledge, notification_acknowledge,
-    search_members, search_channels,
+    search_members, search_channels, search_roles,
     config_get,
     pacing_get, troubleshoot_ask, troubleshoot_get, troubleshoot_fix,
     troubleshoot_test, troubleshoot_report, refusals_told,

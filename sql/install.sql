@@ -78,6 +78,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0066_read
 \ir migrate.sql
+\set migration 0068_directory
+\ir migrate.sql
 
 \if :whole
 \else

@@ -23,6 +23,8 @@
     { name_of(s), .type = NGX_GUILDLOG_TEXT, .flags = f, .min = lo, .max = hi }
 #define url(s, f, lo, hi)                                                     \
     { name_of(s), .type = NGX_GUILDLOG_URL, .flags = f, .min = lo, .max = hi }
+#define hash(s, f)                                                            \
+    { name_of(s), .type = NGX_GUILDLOG_HASH, .flags = f }
 #define id(s, f, lo)                                                          \
     { name_of(s), .type = NGX_GUILDLOG_ID, .flags = f, .min = lo }
 #define one_of(s, f, v)                                                       \
@@ -119,7 +121,7 @@ field  route_filter_id[] = { one_of("filter_id", 0, route_filters), last };
 /* parameters */
 
 field  route_token_id[] = { text("tokenId", REQUIRED, 1, 64), last };
-field  route_search[] = { text("query", REQUIRED, 1, 100), last };
+field  route_search[] = { text("query", 0, 0, 100), last };
 field  route_revoke[] = { integer_or("revoke", 0, 1, "0"), last };
 field  route_live[] = { integer_or("live", 0, 1, "1"), last };
 
@@ -336,15 +338,21 @@ field  route_events[] = {
     text("name", 0, 0, 100),                                                  \
     boolean("bot", 0),                                                        \
     list("roles", 0, 0, 250, &route_role_id),                                 \
+    hash("avatar", NULLABLE),                                                 \
     last
 
 #define channel_fields                                                        \
     text("name", 0, 0, 100),                                                  \
     integer("type", 0, 0, 255),                                               \
     id("parent", NULLABLE, 1),                                                \
+    integer("position", 0, 0, NGX_MAX_INT32_VALUE),                           \
     last
 
-#define role_fields  text("name", 0, 0, 100), last
+#define role_fields                                                           \
+    text("name", 0, 0, 100),                                                  \
+    integer("color", 0, 0, 16777215),                                         \
+    integer("position", 0, 0, NGX_MAX_INT32_VALUE),                           \
+    last
 
 field  route_member[] = { member_fields };
 field  route_channel[] = { channel_fields };
@@ -509,6 +517,7 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
 
     read(search_members, "/search/members", route_search),
     read(search_channels, "/search/channels", route_search),
+    read(search_roles, "/search/roles", route_search),
 
     operator(operator_server_put, PUT, "", none, route_server, EMPTY),
     operator(operator_server_forget, DELETE, "", none, NULL, 0),

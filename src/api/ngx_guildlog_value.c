@@ -11,6 +11,7 @@
 #define VALUE_INT_LEN  19   /* digits of 2^63 - 1 */
 #define VALUE_MESSAGE  512
 #define VALUE_MIXED    100  /* items */
+#define VALUE_HASH     64
 
 
 static ngx_int_t value_text(ngx_guildlog_value_t *v,
@@ -83,6 +84,10 @@ value_text(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
     case NGX_GUILDLOG_ENUM:
         return ngx_guildlog_value_is_one(field->values, value)
                ? NGX_OK : value_bad(v, field);
+
+    case NGX_GUILDLOG_HASH:
+        return ngx_guildlog_value_is_hash(value) ? NGX_OK
+                                                 : value_bad(v, field);
 
     case NGX_GUILDLOG_URL:
         if (!value_is_url(value, field->flags)) {
@@ -495,6 +500,26 @@ ngx_guildlog_value_is_id(const ngx_str_t *s)
 }
 
 
+ngx_uint_t
+ngx_guildlog_value_is_hash(const ngx_str_t *s)
+{
+    u_char  c;
+    size_t  i;
+
+    for (i = 0; i < s->len; i++) {
+        c = s->data[i] | 0x20;
+
+        if ((c < 'a' || c > 'z') && s->data[i] != '_'
+            && (s->data[i] < '0' || s->data[i] > '9'))
+        {
+            return 0;
+        }
+    }
+
+    return s->len > 0 && s->len <= VALUE_HASH;
+}
+
+
 /* only what Unicode calls white space, in valid UTF-8 */
 
 static ngx_uint_t
@@ -589,6 +614,11 @@ value_bad(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field)
         return ngx_guildlog_value_refuse(v, "must be an %shttps URL",
                                          (field->flags & NGX_GUILDLOG_HTTPS)
                                          ? "" : "http or ");
+
+    case NGX_GUILDLOG_HASH:
+        return ngx_guildlog_value_refuse(v,
+                             "must be 1 to %d letters, digits or underscores",
+                             VALUE_HASH);
 
     case NGX_GUILDLOG_MIXED:
         return ngx_guildlog_value_refuse(v,

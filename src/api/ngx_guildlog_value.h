@@ -18,6 +18,7 @@ typedef enum {
                                    string */
     NGX_GUILDLOG_ENUM,          /* one of values */
     NGX_GUILDLOG_URL,           /* http or https, min..max code points */
+    NGX_GUILDLOG_HASH,          /* of a picture, as the platform names it */
     NGX_GUILDLOG_MIXED,         /* a number, a boolean, a text of min..max code
                                    points, or up to 100 such texts or objects,
                                    by the table that item begins */
@@ -119,6 +120,9 @@ ngx_int_t ngx_guildlog_value_id(const u_char *p, size_t len, size_t min);
 
 /* such a one, of any length */
 ngx_uint_t ngx_guildlog_value_is_id(const ngx_str_t *s);
+
+/* 1 to 64 letters, digits and underscores: it may stand in a path */
+ngx_uint_t ngx_guildlog_value_is_hash(const ngx_str_t *s);
 
 
 /*

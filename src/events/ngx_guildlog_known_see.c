@@ -3,10 +3,12 @@
  * What packets teach: who and what is there, and what it was like.
  */
 
+#include "api/ngx_guildlog_value.h"
 #include "events/ngx_guildlog_known.h"
 
 
-#define SEE_TYPE  32767     /* the highest of a channel, a smallint */
+#define SEE_TYPE   32767    /* the highest of a channel, a smallint */
+#define SEE_COLOR  0xffffff
 
 
 /* takes an element of an array; NGX_ERROR: memory */
@@ -37,7 +39,7 @@ static ngx_int_t see_member(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, json_t *member);
 static ngx_int_t see_who(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, json_t *member, json_t *user);
-static json_t *see_named(json_t *user);
+static json_t *see_named(json_t *user, json_t *was);
 static ngx_int_t see_left(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, json_t *user);
 static ngx_int_t see_people(ngx_guildlog_known_t *known,
@@ -50,6 +52,8 @@ static ngx_int_t see_message(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event);
 static ngx_int_t see_copy(json_t *to, const char *name, json_t *from,
     const char *key);
+static ngx_int_t see_number(json_t *to, json_t *from, const char *key,
+    json_int_t most);
 static ngx_int_t see_put(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind, uint64_t id,
     json_t *doc, ngx_int_t rc);
@@ -362,19 +366,34 @@ see_one(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
 }
 
 
-/* what the directory calls somebody; NULL: memory */
+/*
+ * What the directory calls somebody, with the picture that was known if the
+ * user does not tell any; NULL: memory.
+ */
 
 static json_t *
-see_named(json_t *user)
+see_named(json_t *user, json_t *was)
 {
-    json_t     *doc;
+    json_t     *doc, *avatar;
     ngx_int_t   rc;
+    ngx_str_t   hash;
 
     doc = json_object();
     rc = see_copy(doc, "name", user, "username");
 
     if (json_is_true(json_object_get(user, "bot"))) {
         rc |= see_copy(doc, "bot", user, "bot");
+    }
+
+    avatar = json_object_get(user, "avatar");
+    hash = ngx_guildlog_json_text(avatar);
+
+    if (!json_is_null(avatar) && !ngx_guildlog_value_is_hash(&hash)) {
+        avatar = json_object_get(was, "avatar");
+    }
+
+    if (avatar) {
+        rc |= json_object_set(doc, "avatar", avatar);
     }
 
     if (rc != NGX_OK) {
@@ -404,7 +423,9 @@ see_left(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
         return NGX_OK;
     }
 
-    doc = see_named(user);
+    doc = see_named(user, ngx_guildlog_known_get(known, event->guild,
+                                                 NGX_GUILDLOG_KNOWN_MEMBER,
+                                                 id));
     rc = json_object_set_new(doc, "roles", json_array());
     rc = see_put(known, event, NGX_GUILDLOG_KNOWN_MEMBER, id, doc, rc);
 
@@ -555,20 +576,14 @@ static ngx_int_t
 see_channel(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
     json_t *channel)
 {
-    json_t       *doc, *parent;
-    ngx_int_t     rc;
-    json_int_t    type;
+    json_t     *doc, *parent;
+    ngx_int_t   rc;
 
     doc = json_object();
-    type = json_integer_value(json_object_get(channel, "type"));
-
     rc = see_copy(doc, "name", channel, "name");
 
-    if (json_is_integer(json_object_get(channel, "type"))
-        && type >= 0 && type <= SEE_TYPE)
-    {
-        rc |= see_copy(doc, "type", channel, "type");
-    }
+    rc |= see_number(doc, channel, "type", SEE_TYPE);
+    rc |= see_number(doc, channel, "position", NGX_MAX_INT32_VALUE);
 
     parent = json_object_get(channel, "parent_id");
 
@@ -590,6 +605,8 @@ see_role(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *role)
 
     doc = json_object();
     rc = see_copy(doc, "name", role, "name");
+    rc |= see_number(doc, role, "color", SEE_COLOR);
+    rc |= see_number(doc, role, "position", NGX_MAX_INT32_VALUE);
 
     return see_put(known, event, NGX_GUILDLOG_KNOWN_ROLE,
                    ngx_guildlog_event_id(json_object_get(role, "id")), doc,
@@ -653,7 +670,9 @@ see_who(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
         return NGX_OK;
     }
 
-    doc = see_named(user);
+    doc = see_named(user, ngx_guildlog_known_get(known, event->guild,
+                                                 NGX_GUILDLOG_KNOWN_MEMBER,
+                                                 id));
     rc = NGX_OK;
 
     if (json_is_array(json_object_get(member, "roles"))) {
@@ -782,7 +801,7 @@ see_voice(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
 }
 
 
-/* gives a name to who has none, or another one */
+/* gives a name to who has none, or another one, or another picture */
 
 static ngx_int_t
 see_user(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
@@ -801,11 +820,7 @@ see_user(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
     was = ngx_guildlog_known_get(known, event->guild, NGX_GUILDLOG_KNOWN_MEMBER,
                                  id);
 
-    if (was && json_equal(json_object_get(was, "name"), name)) {
-        return NGX_OK;
-    }
-
-    doc = see_named(user);
+    doc = see_named(user, was);
     rc = was ? json_object_update_missing(doc, was) : NGX_OK;
 
     return see_put(known, event, NGX_GUILDLOG_KNOWN_MEMBER, id, doc, rc);
@@ -874,6 +889,25 @@ see_copy(json_t *to, const char *name, json_t *from, const char *key)
     }
 
     return json_object_set(to, name, value) == 0 ? NGX_OK : NGX_ERROR;
+}
+
+
+/* a number that the database takes */
+
+static ngx_int_t
+see_number(json_t *to, json_t *from, const char *key, json_int_t most)
+{
+    json_t  *value;
+
+    value = json_object_get(from, key);
+
+    if (!json_is_integer(value) || json_integer_value(value) < 0
+        || json_integer_value(value) > most)
+    {
+        return NGX_OK;
+    }
+
+    return see_copy(to, key, from, key);
 }
 
 

@@ -17,7 +17,7 @@ my $at = "/servers/$server";
 my %may = (
     basic => [qw(active_ignore_executors active_ignore_targets log_types)],
     read  => [qw(log_types logs_actors logs_export logs_one logs_page
-        logs_stream search_channels search_members server_get)],
+        logs_stream search_channels search_members search_roles server_get)],
 );
 my %query = (search_channels => '?query=gen', search_members => '?query=ann');
 

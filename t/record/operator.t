@@ -152,18 +152,21 @@ my %as = (token => $token->{token});
 
 sub directory {
     my ($kind) = @_;
-    return [$nginx->sql('select id, name, bot, roles, type, parent'
-        . ' from directory where guild_id = ? and kind = ? order by id',
+    return [$nginx->sql('select id, name, bot, roles, type, parent, position,'
+        . ' color, avatar from directory where guild_id = ? and kind = ? order by id',
         $server, $kind)];
 }
 
 
 my @kinds = (
     [members => 0, { name => 'Ada', bot => JSON::PP::true,
-        roles => ['11', '12'] }, ['5', 'Ada', 1, [11, 12], undef, undef]],
-    [channels => 1, { name => 'general', type => 2, parent => '77' },
-        ['5', 'general', 0, [], 2, '77']],
-    [roles => 2, { name => 'Mods' }, ['5', 'Mods', 0, [], undef, undef]],
+        roles => ['11', '12'], avatar => 'a_1f' },
+        ['5', 'Ada', 1, [11, 12], (undef) x 4, 'a_1f']],
+    [channels => 1, { name => 'general', type => 2, parent => '77',
+        position => 2147483647 },
+        ['5', 'general', 0, [], 2, '77', 2147483647, undef, undef]],
+    [roles => 2, { name => 'Mods', color => 16777215, position => 0 },
+        ['5', 'Mods', 0, [], undef, undef, 0, 16777215, undef]],
 );
 for (@kinds) {
     my ($path, $kind, $object, $row) = @$_;
@@ -178,7 +181,7 @@ for (@kinds) {
 
     op('PUT', "/servers/$server/$path/5", { name => '' });
     is directory($kind)->[0][1], '', 'one field changes';
-    is_deeply [@{ directory($kind)->[0] }[2 .. 5]], [@$row[2 .. 5]],
+    is_deeply [@{ directory($kind)->[0] }[2 .. 8]], [@$row[2 .. 8]],
         'the other fields stay';
 
     is op('PUT', "/servers/$server/$path/1", $object)->status, 200,
@@ -232,6 +235,16 @@ for (@kinds) {
 op('PUT', "/servers/$server/channels/5", { parent => '77' });
 op('PUT', "/servers/$server/channels/5", { parent => undef });
 is directory(1)->[4][5], undef, 'a channel may lose its parent';
+
+for ([members => { avatar => 'a/b' }], [members => { position => 1 }],
+    [channels => { position => -1 }], [channels => { position => 2147483648 }],
+    [channels => { color => 1 }], [roles => { color => 16777216 }],
+    [roles => { position => undef }], [roles => { avatar => 'a' }])
+{
+    my ($path, $bad) = @$_;
+    is op('PUT', "/servers/$server/$path/5", $bad)->status, 400,
+        "$path: refused: " . json->encode($bad);
+}
 
 op('PUT', "/servers/$server/members/21", { name => 'Zoe' });
 is $nginx->get("/servers/$server/search/members?query=zoe", %as)

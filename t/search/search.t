@@ -1,5 +1,6 @@
-# Search for members and channels by the beginning of an ID or a part of the
-# name: at most 25 results, the best match first.
+# Search for members, channels and roles by the beginning of an ID or a part of the
+# name: at most 25 results, the best match first.  Without a query there are up to
+# 100, in the order of the platform.
 
 use lib 't/lib';
 use Guildlog;
@@ -33,7 +34,7 @@ is $nginx->get("/servers/$server/search/members?query=a", %as)->text, '[]',
     'the directory is empty';
 
 put('members',
-    { id => '700000000000000001', name => 'Anna' },
+    { id => '700000000000000001', name => 'Anna', avatar => 'a_09af' },
     { id => '700000000000000002', name => 'Hanna' },
     { id => '700000000000000003', name => 'anna' },
     { id => '700000000000000004', name => 'Anna-Lena' },
@@ -48,15 +49,24 @@ put('members',
 put('channels',
     { id => '900000000000000001', name => 'general', type => 0,
       parent => '900000000000000009' },
-    { id => '900000000000000002', name => 'General voice', type => 2 },
+    { id => '900000000000000002', name => 'General voice', type => 2,
+      position => 2 },
+    { id => '900000000000000004', name => 'late', type => 0, position => 1,
+      parent => '900000000000000009' },
     { id => '900000000000000009', name => 'category', type => 4 },
 );
-put('roles', { id => '900000000000000003', name => 'generals' });
+put('roles',
+    { id => '900000000000000003', name => 'generals', color => 16777215,
+      position => 2 },
+    { id => '900000000000000005', name => 'Above', position => 3 },
+);
 
 # members
 
 is_deeply search('members', 'özgür'),
-    [{ id => '800000000000000001', name => 'Özgür' }], 'a member';
+    [{ id => '800000000000000001', name => 'Özgür', avatar => undef }], 'a member';
+is search('members', '700000000000000001')->[0]{avatar}, 'a_09af',
+    'and one with a picture';
 is names('members', 'anna'), 'Anna,anna,Anna-Lena,Hanna',
     'whole names, then beginnings, then parts; sorted by name';
 is names('members', 'ANNA'), names('members', 'anna'), 'case does not matter';
@@ -88,16 +98,37 @@ is names('members', 'general'), '', 'a channel is not a member';
 
 is_deeply search('channels', 'general'), [
     { id => '900000000000000001', name => 'general', type => 0,
-      parent => '900000000000000009' },
+      parent => '900000000000000009', position => undef },
     { id => '900000000000000002', name => 'General voice', type => 2,
-      parent => undef },
-], 'channels, with type and parent; a role is not a channel';
+      parent => undef, position => 2 },
+], 'channels, with type, parent and position; a role is not a channel';
 is_deeply search('channels', '900000000000000009')->[0]{name}, 'category',
     'a channel by its ID';
 
+# roles
+
+is_deeply search('roles', 'gen'),
+    [{ id => '900000000000000003', name => 'generals', color => 16777215,
+       position => 2 }], 'a role; a channel is none';
+is_deeply search('roles', '900000000000000005'),
+    [{ id => '900000000000000005', name => 'Above', color => undef,
+       position => 3 }], 'a role by its ID';
+
+# what there is
+
+is names('channels', ''), 'General voice,category,late,general',
+    'channels: what is in no category, then by category and position';
+is names('roles', ''), 'Above,generals', 'roles: the highest first';
+is names('members', ''), join(',', '100% _really_', '700000000000000009',
+    'Anna', 'anna', 'Anna-Lena', 'back\\slash "quoted"', 'Hanna', 'short',
+    'Özgür', '日本語の名前', "\x{1f600} smile"), 'members: by name';
+is_deeply $nginx->get("/servers/$server/search/$_", %as)->json,
+    search($_, ''), "$_: no query is an empty one"
+    for qw(members channels roles);
+
 # refused
 
-for my $bad ('', '?query=', '?query=' . 'a' x 101,
+for my $bad ('?query=' . 'a' x 101,
     '?query=' . '%F0%9F%98%80' x 101, '?query=a&query=b', '?query=%FF',
     '?query=a%00b', '?query=%4')
 {
@@ -114,6 +145,8 @@ is @{ search('members', 'many') }, 25, 'at most 25 results';
 is search('members', 'many')->[24]{name}, 'many 025', 'the first 25 by name';
 is search('members', 'many 042')->[0]{name}, 'many 042', 'the best match first';
 is @{ search('members', '6000') }, 25, 'at most 25 by ID';
+put('members', map { { id => '5' . sprintf('%017d', $_) } } 1 .. 60);
+is @{ search('members', '') }, 100, 'at most 100 without a query';
 
 # two bots share one directory
 

@@ -253,6 +253,7 @@ static const ngx_guildlog_field_t  body[] = {
       .flags = NGX_GUILDLOG_NULLABLE },
     { name_of("category_text"), .type = NGX_GUILDLOG_ID },
     { name_of("image"), .type = NGX_GUILDLOG_URL, .max = 20 },
+    { name_of("avatar"), .type = NGX_GUILDLOG_HASH },
     { name_of("buttons"), .type = NGX_GUILDLOG_LIST, .max = 2,
       .item = &button },
     { name_of("words"), .type = NGX_GUILDLOG_LIST, .min = 1, .max = 3,
@@ -261,6 +262,11 @@ static const ngx_guildlog_field_t  body[] = {
     LAST
 };
 
+
+#define EIGHT  "01234567"
+
+#define HASH_RULE                                                             \
+    "avatar: must be 1 to 64 letters, digits or underscores"
 
 #define ID_RULE(lo)                                                           \
     ": must be a string of 1 to 20 digits, from " lo " to 9223372036854775807"
@@ -275,6 +281,9 @@ static const case_t  body_cases[] = {
     ok("{\"main_channel\":\"123456789012345678\"}", NULL),
     ok("{\"category_text\":\"0\"}", NULL),
     ok("{\"image\":\"HTTPS://a/b?c#d\"}", NULL),
+    ok("{\"avatar\":\"a_09AZaz\"}", NULL),
+    ok("{\"avatar\":\"" EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT "\"}",
+       NULL),
     ok("{\"buttons\":[],\"roles\":[\"1\",\"1\"]}", NULL),
     ok("{\"buttons\":[\"supportServer\",\"userID\"]}", NULL),
 
@@ -321,6 +330,14 @@ static const case_t  body_cases[] = {
     bad("{\"image\":\"\"}", "image: must be an http or https URL"),
     bad("{\"image\":\"http://abcdefghijklmn\"}",
         "image: must be at most 20 characters long"),
+    bad("{\"avatar\":\"\"}", HASH_RULE),
+    bad("{\"avatar\":\"a/b\"}", HASH_RULE),
+    bad("{\"avatar\":\"../b\"}", HASH_RULE),
+    bad("{\"avatar\":\"a b\"}", HASH_RULE),
+    bad("{\"avatar\":\"\xc3\xa4\"}", HASH_RULE),
+    bad("{\"avatar\":\"" EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT "0\"}",
+        HASH_RULE),
+    bad("{\"avatar\":null}", HASH_RULE),
     bad("{\"buttons\":\"userID\"}", "buttons: must be an array"),
     bad("{\"buttons\":{}}", "buttons: must be an array"),
     bad("{\"buttons\":[\"userID\",\"x\"]}",

@@ -57,28 +57,34 @@ begin
        and not exists (select from directory_one(n.guild, 1, n.id));
 
     insert into directory as d (guild_id, kind, id, name, bot, roles, type,
-                                parent)
+                                parent, position, color, avatar)
     select distinct on (i.guild, i.kind, i.id) i.guild, i.kind - 1, i.id,
            coalesce(i.name, k.name, ''), coalesce(i.bot, k.bot, false),
            coalesce(i.roles, k.roles, '{}'), coalesce(i.type, k.type),
-           case when i.it ? 'parent' then i.parent else k.parent end
+           case when i.it ? 'parent' then i.parent else k.parent end,
+           coalesce(i.position, k.position), coalesce(i.color, k.color),
+           case when i.it ? 'avatar' then i.avatar else k.avatar end
       from (select n.guild, n.kind, n.id, n.place, e.it, r.*
               from unnest(guilds, kinds, ids, docs) with ordinality
                        n (guild, kind, id, doc, place)
              cross join lateral (select n.doc::jsonb offset 0) e (it)
              cross join lateral jsonb_to_record(e.it) r (name text,
                         bot boolean, roles bigint[], type smallint,
-                        parent bigint)
+                        parent bigint, position int, color int, avatar text)
              where n.kind between 1 and 3 and n.doc <> '') i
       left join lateral directory_one(i.guild, i.kind - 1, i.id) k on true
      order by i.guild, i.kind, i.id, i.place desc
     on conflict on constraint directory_pkey do update
-       set (name, bot, roles, type, parent)
+       set (name, bot, roles, type, parent, position, color, avatar)
          = (excluded.name, excluded.bot, excluded.roles, excluded.type,
-            excluded.parent)
-     where (d.name, d.bot, d.roles, d.type, d.parent)
+            excluded.parent, excluded.position, excluded.color,
+            excluded.avatar)
+     where (d.name, d.bot, d.roles, d.type, d.parent, d.position, d.color,
+            d.avatar)
            is distinct from (excluded.name, excluded.bot, excluded.roles,
-                             excluded.type, excluded.parent);
+                             excluded.type, excluded.parent,
+                             excluded.position, excluded.color,
+                             excluded.avatar);
 
     if '' = any (docs) then
         delete from directory d
@@ -203,8 +209,58 @@ begin
 end $$;
 
 
+-- The channels as the platform shows them: those in no category, then each
+-- category with what is in it, voice below text; threads behind all of them, by
+-- their channel. What has no position stands last, by name.
+
+create or replace function directory_channels(guild bigint)
+returns setof directory language plpgsql stable set enable_seqscan = off as $$
+begin
+    return query
+        select d.*
+          from directory d
+          left join lateral directory_one(guild, 1, d.parent) u on true
+         cross join lateral (
+               select case when d.type = 4 then d.position else u.position end,
+                      case when d.type = 4 then d.folded else u.folded end,
+                      case when d.type = 4 then d.id else u.id end
+               ) above (position, folded, id)
+         where d.guild_id = guild and d.kind = 1
+         order by d.type between 10 and 12 is true,
+                  above.id is not null, above.position, above.folded, above.id,
+                  d.type = 4 is true desc, d.type in (2, 13) is true,
+                  d.position, d.folded, d.id
+         limit 100;
+end $$;
+
+
+-- The first 100 of one kind, in the order of the platform: roles from the
+-- highest down, members by name.
+
+create or replace function directory_first(guild bigint, kind int)
+returns setof directory language plpgsql stable set enable_seqscan = off as $$
+begin
+    if kind = 1 then
+        return query select c.* from directory_channels(guild) c;
+
+    elsif kind = 2 then
+        return query
+            select d.* from directory d
+             where d.guild_id = guild and d.kind = 2
+             order by d.position desc nulls last, d.folded, d.id
+             limit 100;
+    else
+        return query
+            select d.* from directory d
+             where d.guild_id = guild and d.kind = 0
+             order by d.folded, d.id limit 100;
+    end if;
+end $$;
+
+
 -- At most 25 of one kind whose id begins with the query or whose name holds
 -- it: whole matches, then what begins with it, then the others, each by name.
+-- No query: the first ones.
 
 create or replace function directory_find(guild bigint, kind int, query text)
 returns setof directory language plpgsql stable as $$
@@ -212,6 +268,11 @@ declare
     q    constant text := lower(query collate "und-x-icu");
     ids  bigint[];
 begin
+    if coalesce(q, '') = '' then
+        return query select f.* from directory_first(guild, kind) f;
+        return;
+    end if;
+
     ids := directory_by_name(guild, kind, q)
            || directory_by_id(guild, kind, q);
 
@@ -249,7 +310,7 @@ begin
     status := 200;
     body := coalesce((
         select '[' || string_agg(row_to_json(r)::text, ',') || ']'
-          from (select d.id::text as id, d.name
+          from (select d.id::text as id, d.name, d.avatar
                   from directory_find(guild, 0, query) d) r), '[]');
 end $$;
 
@@ -271,8 +332,29 @@ begin
     body := coalesce((
         select '[' || string_agg(row_to_json(r)::text, ',') || ']'
           from (select d.id::text as id, d.name, d.type,
-                       d.parent::text as parent
+                       d.parent::text as parent, d.position
                   from directory_find(guild, 1, query) d) r), '[]');
+end $$;
+
+
+-- GET /search/roles
+
+create or replace function search_roles(token text, guild bigint,
+    bot smallint, kind smallint, query text, out status int, out body text)
+language plpgsql stable security definer
+set search_path = guildlog, pg_temp as $$
+begin
+    if not token_live(guild, token) then
+        status := 401;
+        body := '{}';
+        return;
+    end if;
+
+    status := 200;
+    body := coalesce((
+        select '[' || string_agg(row_to_json(r)::text, ',') || ']'
+          from (select d.id::text as id, d.name, d.color, d.position
+                  from directory_find(guild, 2, query) d) r), '[]');
 end $$;
 
 

@@ -167,8 +167,9 @@ begin
 end $$;
 
 
--- A row of the directory: what is null, or as it is by itself, is left out. A
--- thread is in a channel, a channel in a category.
+-- A row of the directory: what is null, or as it is by itself, is left out, but
+-- for a picture, which packets tell to be null. A thread is in a channel, a
+-- channel in a category.
 
 create or replace function events_named(d directory, above directory)
 returns text language sql stable as $$
@@ -178,6 +179,11 @@ returns text language sql stable as $$
                    then ',"roles":["' || array_to_string(d.roles, '","')
                         || '"]' else '' end
            || coalesce(',"type":' || d.type, '')
+           || coalesce(',"position":' || d.position, '')
+           || coalesce(',"color":' || d.color, '')
+           || case when d.kind = 0
+                   then ',"avatar":' || coalesce(to_json(d.avatar)::text,
+                                                 'null') else '' end
            || case when d.kind <> 1
                    then coalesce(',"parent":"' || d.parent || '"', '')
                    when above.id is null then ''

@@ -1,7 +1,7 @@
 -- The directory: what the operator puts, and what the searches find in it.
 
 \ir ../setup.psql
-select plan(41);
+select plan(50);
 
 create function pg_temp.names(body text)
 returns text language sql as $$
@@ -32,9 +32,10 @@ select pg_temp.answers(status, body, 404, '{}', 'only once')
 
 select pg_temp.answers(status, body, 200, '{}', 'a channel is put')
   from operator_channel_put(:guild, 7, '{"name": "general", "type": 0,
-                                         "parent": "9"}');
+                                         "parent": "9", "position": 3}');
 select pg_temp.answers(status, body, 200, '[{"id":"7","name":"general",'
-                       '"type":0,"parent":"9"}]', 'a search finds it')
+                       '"type":0,"parent":"9","position":3}]',
+                       'a search finds it')
   from search_channels(:me, 'gen');
 select operator_channels_put(:guild, '[{"id": "7", "parent": null}]')
 \g /dev/null
@@ -44,7 +45,11 @@ select pg_temp.answers(status, body, 200, '{}', 'a channel is deleted')
   from operator_channel_delete(:guild, 7);
 
 select pg_temp.answers(status, body, 200, '{}', 'a role is put')
-  from operator_role_put(:guild, 70, '{"name": "Mods"}');
+  from operator_role_put(:guild, 70, '{"name": "Mods", "color": 255}');
+select operator_role_put(:guild, 70, '{"position": 4}') \g /dev/null
+select pg_temp.answers(status, body, 200, '[{"id":"70","name":"Mods",'
+                       '"color":255,"position":4}]', 'a search finds it')
+  from search_roles(:me, 'mod');
 select pg_temp.answers(status, body, 200, '{}', 'or many')
   from operator_roles_put(:guild, '[{"id": "71", "name": "Admins"}]');
 select pg_temp.answers(status, body, 200, '{}', 'and deleted')
@@ -62,7 +67,7 @@ select is(status, 200, '1,000')
   from operator_members_put(:guild,
            (select jsonb_agg(jsonb_build_object('id', 5000 + i))
               from generate_series(1, 1000) i));
-delete from directory;
+delete from directory where kind <> 2;
 
 -- search
 
@@ -70,6 +75,8 @@ select pg_temp.answers(status, body, 401, '{}', 'a dead token finds nobody')
   from search_members(:nobody, 'a');
 select pg_temp.answers(status, body, 401, '{}', 'and no channel')
   from search_channels(:nobody, 'a');
+select pg_temp.answers(status, body, 401, '{}', 'and no role')
+  from search_roles(:nobody, '');
 select pg_temp.answers(status, body, 200, '[]', 'nothing found')
   from search_members(:me, 'a');
 
@@ -102,6 +109,45 @@ select is(pg_temp.names(body), want, why)
                'letters that do not stand together')) t (query, want, why),
        search_members(:me, query);
 
+-- what there is
+
+select operator_channels_put(:guild, '[
+    {"id": "1", "name": "lobby", "type": 2, "position": 0},
+    {"id": "2", "name": "rules", "type": 0, "position": 1},
+    {"id": "3", "name": "second", "type": 4, "position": 5},
+    {"id": "4", "name": "first", "type": 4, "position": 2},
+    {"id": "5", "name": "untold", "type": 4},
+    {"id": "31", "name": "talk", "type": 2, "parent": "3", "position": 0},
+    {"id": "32", "name": "text", "type": 0, "parent": "3", "position": 9},
+    {"id": "41", "name": "b", "type": 5, "parent": "4", "position": 3},
+    {"id": "42", "name": "a", "type": 15, "parent": "4", "position": 3},
+    {"id": "43", "name": "new", "type": 0, "parent": "4"},
+    {"id": "51", "name": "in it", "type": 0, "parent": "5"},
+    {"id": "61", "name": "thread", "type": 11, "parent": "32"},
+    {"id": "62", "name": "lost", "parent": "63"}]') \g /dev/null
+select is(pg_temp.names(body), 'rules lost lobby first a b new second text '
+          'talk untold in it thread', 'channels as the platform shows them')
+  from search_channels(:me, '');
+select is(c.body, e.body, 'no query is an empty one')
+  from search_channels(:me, null) c, search_channels(:me, '') e;
+
+select operator_roles_put(:guild, '[{"id": "1", "name": "low", "position": 1},
+    {"id": "2", "name": "untold"}, {"id": "3", "name": "top", "position": 9}]')
+\g /dev/null
+select is(pg_temp.names(body), 'top low Admins untold',
+          'roles from the highest down')
+  from search_roles(:me, '');
+select is(pg_temp.names(body), '100% 1000 a_b Ann anna axb c\d it''s Joanna '
+          'Zoë 123 ÖMER 日本語の部屋', 'members by name')
+  from search_members(:me, '');
+
+select operator_member_put(:guild, 123, '{"avatar": "a_1f"}') \g /dev/null
+select is(body::json #>> '{0,avatar}', 'a_1f', 'a member has a picture')
+  from search_members(:me, '123');
+select operator_member_put(:guild, 123, '{"avatar": null}') \g /dev/null
+select is(body::json #>> '{0,avatar}', null, 'or none any more')
+  from search_members(:me, '123');
+
 -- a large server: what many match, and what few match at the end of the names
 
 insert into directory (guild_id, kind, id, name)
@@ -113,6 +159,8 @@ values (:guild, 0, 55, 'zz needle 1'), (:guild, 0, 56, 'zz needle 2'),
 
 select is(json_array_length(body::json), 25, 'at most 25')
   from search_members(:me, 'tail');
+select is(json_array_length(body::json), 100, 'at most 100 without a query')
+  from search_members(:me, '');
 select is(body::json #>> '{24,name}', 'user 000025 tail', 'the first by name')
   from search_members(:me, 'tail');
 select is(pg_temp.names(body), 'zz needle 1 zz needle 2', 'the last by name')

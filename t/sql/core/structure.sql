@@ -84,6 +84,7 @@ $$, $$
         ('api', 'notification_acknowledge', 'id text'),
         ('api', 'search_members', 'query text'),
         ('api', 'search_channels', 'query text'),
+        ('api', 'search_roles', 'query text'),
         ('api', 'config_get', 'rest text'),
         ('api', 'pacing_get', null),
         ('api', 'troubleshoot_ask', null),

@@ -87,7 +87,7 @@ select pg_temp.events(array[:guild], '[
       "doc": "{\"name\":\"sticker\"}"}]') \g /dev/null
 select is(pg_temp.known_of(:guild, k, i), d, w)
   from (values
-    (1, 71::bigint, '{"name":"A\"b","bot":true,"roles":["8","9"]}', 'member'),
+    (1, 71::bigint, '{"name":"A\"b","bot":true,"roles":["8","9"],"avatar":null}', 'member'),
     (3, 8, '{"name":"Role"}', 'a role'),
     (2, 5, '{"name":"Cat","type":4}', 'a category'),
     (2, 6, '{"name":"chat","type":0,"category":"5"}', 'a channel'),
@@ -109,7 +109,7 @@ select pg_temp.events(array[:guild], '[
     {"guild": 900000000000000001, "kind": 5, "id": 71, "doc": ""},
     {"guild": 900000000000000001, "kind": 2, "id": 62, "doc": ""}]')
 \g /dev/null
-select is(pg_temp.known_of(:guild, 1, 71), '{"name":"A\"b","bot":true}',
+select is(pg_temp.known_of(:guild, 1, 71), '{"name":"A\"b","bot":true,"avatar":null}',
           'what a member does not say stays');
 select is(pg_temp.known_of(:guild, k, i), null, 'what was deleted is unknown')
   from (values (5, 71), (2, 62)) v (k, i);

@@ -86,6 +86,8 @@ export const API = {
         '/servers/{guild_id}/search/members'],
     searchChannels: ['GET',
         '/servers/{guild_id}/search/channels'],
+    searchRoles: ['GET',
+        '/servers/{guild_id}/search/roles'],
     logsPage: ['GET',
         '/servers/{guild_id}/logs'],
     logsExport: ['GET',

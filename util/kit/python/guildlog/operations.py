@@ -352,8 +352,8 @@ class ApiOperations(Methods):
             body, guild_id=guild_id or self.server, bot=bot)
 
     async def search_members(
-            self, *, query: str | int, guild_id: One = None,
-            bot: One = None) -> Any:
+            self, *, guild_id: One = None, bot: One = None,
+            query: One = None) -> Any:
         """Find members"""
         return await self._call(
             'GET',
@@ -361,12 +361,21 @@ class ApiOperations(Methods):
             guild_id=guild_id or self.server, bot=bot, query=query)
 
     async def search_channels(
-            self, *, query: str | int, guild_id: One = None,
-            bot: One = None) -> Any:
+            self, *, guild_id: One = None, bot: One = None,
+            query: One = None) -> Any:
         """Find channels"""
         return await self._call(
             'GET',
             '/servers/{guild_id}/search/channels',
+            guild_id=guild_id or self.server, bot=bot, query=query)
+
+    async def search_roles(
+            self, *, guild_id: One = None, bot: One = None,
+            query: One = None) -> Any:
+        """Find roles"""
+        return await self._call(
+            'GET',
+            '/servers/{guild_id}/search/roles',
             guild_id=guild_id or self.server, bot=bot, query=query)
 
     async def logs_page(
