@@ -46,7 +46,7 @@ grant execute on function
     settings_get, settings_patch,
     channels_get, channels_patch,
     options_get, options_patch,
-    type_get, type_patch,
+    type_get, type_patch, types_patch,
     ignore_get, ignore_add, ignore_remove,
     tags_get, tag_create, tag_patch, tag_delete,
     access_list, access_get, access_put, access_delete,

@@ -32,6 +32,9 @@
 #define list(s, f, lo, hi, i)                                                 \
     { name_of(s), .type = NGX_GUILDLOG_LIST, .flags = f, .min = lo,           \
       .max = hi, .item = i }
+#define object(s, f, lo, i)                                                   \
+    { name_of(s), .type = NGX_GUILDLOG_OBJECT, .flags = f, .min = lo,         \
+      .item = i }
 #define items(s, i)                                                           \
     { name_of(s), .type = NGX_GUILDLOG_ITEMS, .item = i }
 #define integer_or(s, lo, hi, d)                                              \
@@ -217,6 +220,12 @@ field  route_type[] = {
     boolean("ignore_bot_executors", NULLABLE),
     boolean("ignore_bot_targets", NULLABLE),
     boolean("active_ignore", NULLABLE),
+    last
+};
+
+field  route_types[] = {
+    list("types", REQUIRED, 1, NGX_GUILDLOG_TYPES, &route_log_type),
+    object("set", REQUIRED, 1, route_type),
     last
 };
 
@@ -453,6 +462,8 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
           route_log_id, none, NULL),
     admin(type_patch, PATCH, "/config/logging/settings/{}",
           route_log_id, none, route_type),
+    admin(types_patch, PATCH, "/config/logging/settings/types", none, none,
+          route_types),
 
     admin(ignore_get, GET, "/config/logging/ignore/{}",
           route_ignore_type, none, NULL),

@@ -98,6 +98,7 @@ typedef struct {
     S(options_patch, 5, 0)                                                    \
     S(type_get, 5, READ)                                                      \
     S(type_patch, 6, 0)                                                       \
+    S(types_patch, 5, 0)                                                      \
     S(ignore_get, 5, READ)                                                    \
     S(ignore_add, 6, 0)                                                       \
     S(ignore_remove, 6, 0)                                                    \

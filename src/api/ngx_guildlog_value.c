@@ -223,9 +223,13 @@ ngx_guildlog_value_json(ngx_guildlog_value_t *v,
         return value_list(v, field, value);
 
     case NGX_GUILDLOG_OBJECT:
-        return json_is_object(value)
-               ? ngx_guildlog_value_object(v, field->item, value, NULL)
-               : ngx_guildlog_value_refuse(v, "must be an object");
+        if (!json_is_object(value)) {
+            return ngx_guildlog_value_refuse(v, "must be an object");
+        }
+
+        return (int64_t) json_object_size(value) < field->min
+               ? ngx_guildlog_value_refuse(v, "must set at least one field")
+               : ngx_guildlog_value_object(v, field->item, value, NULL);
 
     default: /* a string */
         text = ngx_guildlog_json_text(value);

@@ -112,6 +112,85 @@ for my $bad (qw(102 -1 1.0 05 abc 5x 4294967301 18446744073709551621)) {
     }
 }
 
+# several at once
+
+sub several {
+    my ($types, $set, %option) = @_;
+    return patch('types', { types => $types, set => $set }, %option);
+}
+
+
+patch($_->[0], { color => $_->[1] }) for [20, 5], [21, 6], [22, 5];
+
+$entry = one_change($nginx, $server, 77, 'several types', sub {
+    my $answer = several([30, 20, 21, 20], { color => 7, enabled => $false });
+    is $answer->status, 202, 'several types are changed';
+    is $answer->text, '{}', '... with an empty object';
+});
+is_deeply [map { @{ rows($_)->[0] }{qw(color enabled)} } 20, 21, 30],
+    [7, 0, 7, 0, 7, 0], 'each of them';
+is rows(22)->[0]{color}, 5, '... and no other';
+is $entry->{count}, 3, 'the log entry has how many';
+is $entry->{name}, 'serverUndeafen, serverUnmute, serverUpdate', '... and their names';
+is_deeply $entry->{changes}, [
+    { key => 'log_types', old => undef, new => ['20', '21', '30'] },
+    { key => 'color', old => ['5', '6', 'null'], new => 7 },
+    { key => 'enabled', old => undef, new => $false },
+], '... and what each was, one by one where it differed';
+
+$entry = one_change($nginx, $server, 77, 'those that differ', sub {
+    several([20, 21, 22, 30], { color => 7 });
+});
+is_deeply [$entry->{count}, $entry->{changes}], [1, [
+    { key => 'log_types', old => undef, new => ['22'] },
+    { key => 'color', old => 5, new => 7 }]], 'what was so already is no change';
+no_change($nginx, $server, 'several, again', sub {
+    is several([20, 21, 22, 30], { color => 7 })->status, 202,
+        'nothing to change is accepted';
+});
+
+$entry = one_change($nginx, $server, 77, 'all types', sub {
+    is several([0 .. 101], { log_channel => '300000000000000003' })->status, 202,
+        'all types';
+});
+is $entry->{count}, 102, '... are 102';
+is @{ $entry->{changes}[0]{new} }, 102, '... which are all named';
+is $nginx->sql('select count(*) from lane where guild_id = ? and channel_id = ?',
+    $server, '300000000000000003'), 1, 'the channel has a lane';
+one_change($nginx, $server, 77, 'all types', sub {
+    several([0 .. 101], \%nothing);
+});
+is $nginx->sql('select count(*) from logging_type where guild_id = ?', $server),
+    0, 'those that follow the server in everything are not customised';
+patch(0, { enabled => $true });
+
+$nginx->operator('PUT', '/servers/' . $nginx->server . '/channels/9077', {});
+for (
+    [qr/^types: is required/, {}, 'types'], [qr/^set: is required/, {}, 'set'],
+    [qr/^types: must have 1 to 102 items/, { types => [] }],
+    [qr/^types: must be an array/, { types => 5 }],
+    [qr/^types\[1\]: must be an integer from 0 to 101/, { types => [5, 102] }],
+    [qr/^types\[0\]: must be an integer from 0 to 101/, { types => ['5'] }],
+    [qr/^set: must set at least one field/, { set => {} }],
+    [qr/^set: must be an object/, { set => [] }],
+    [qr/^set\.colour: unknown field/, { set => { colour => 1 } }],
+    [qr/^set\.color: must be/, { set => { enabled => $true, color => -1 } }],
+    [qr/^more: unknown field/, { more => 1 }],
+    [qr/^log_channel: belongs to another server/,
+        { set => { color => 1, log_channel => '9077' } }])
+{
+    my ($error, $body, $without) = @$_;
+    no_change($nginx, $server, $error, sub {
+        my %body = (types => [5, 6], set => { enabled => $false }, %$body);
+        delete $body{ $without // '' };
+        my $answer = patch('types', \%body);
+        is $answer->status, 400, 'refused';
+        like $answer->json->{error}, $error, '... with the field';
+    });
+    is $nginx->get("$path/$_", %as)->status, 404, 'and nothing is stored'
+        for 5, 6;
+}
+
 # plans
 
 for my $plan (qw(free pro_lite pro)) {
@@ -132,6 +211,10 @@ for my $plan (qw(free pro_lite pro)) {
             'the error names the plans that have it';
         is $nginx->get("$its{path}/7", token => $its{token})->status, 404,
             'nothing of the request is stored';
+    });
+    no_change($nginx, $it, "$plan, several", sub {
+        is several([7, 8], { color => 1, format_type => 1 }, %its)->status, 403,
+            'nor by several';
     });
     is patch(7, { color => 1, format_type => undef }, %its)->status, 202,
         'each plan may set it to null';

@@ -41,16 +41,106 @@ begin
 end $$;
 
 
--- PATCH /config/logging/settings/{log_id}: a type that follows the server in
--- everything is not customised, and has no row.
+-- Sets fields of log types. A type that follows the server in everything is not
+-- customised, and has no row. What those that changed were, and are, by ids.
+
+create or replace function types_set(guild bigint, bot smallint,
+    log_ids int[], input jsonb, out ids int[], out befores jsonb[],
+    out afters jsonb[])
+language plpgsql as $$
+declare
+    key      constant text[] := '{guild_id,bot,log_type}';
+    channel  constant bigint := input ->> 'log_channel';
+begin
+    perform format_allowed(guild, input);
+    perform channels_refuse(guild, jsonb_build_object('log_channel',
+                                       input -> 'log_channel'));
+
+    select coalesce(array_agg(n.id order by n.id), '{}'),
+           array_agg(b.it order by n.id), array_agg(a.it order by n.id)
+      into ids, befores, afters
+      from (select distinct u.id from unnest(log_ids) u (id)) n
+      left join logging_type t
+        on t.guild_id = guild and t.bot = types_set.bot and t.log_type = n.id
+     cross join lateral (select to_jsonb(t) - key) b (it)
+     cross join lateral (
+           select to_jsonb(jsonb_populate_record(t, input)) - key) a (it)
+     where difference(b.it, a.it) is not null;
+
+    delete from logging_type t
+     where t.guild_id = guild and t.bot = types_set.bot
+       and t.log_type = any (ids);
+    insert into logging_type
+    select r.*
+      from unnest(ids, afters) u (id, it)
+     cross join lateral jsonb_populate_record(null::logging_type,
+                    u.it || keys_of(guild, bot)
+                    || jsonb_build_object('log_type', u.id)) r
+     where num_nonnulls(r.enabled, r.log_channel, r.format_type, r.color,
+                        r.ignore_bot_executors, r.ignore_bot_targets,
+                        r.active_ignore) > 0;
+
+    if exists (select from unnest(befores, afters) u (before, after)
+                where u.before -> 'log_channel' is distinct from
+                      u.after -> 'log_channel')
+    then
+        perform lanes_sync(guild, bot, array[channel]);
+    elsif input ? 'log_channel' then
+        perform lanes_again(guild, bot, array[channel]);
+    end if;
+end $$;
+
+
+-- What a change of several types tells: which they are, and each field, with
+-- what it was; where that differed by type it is an array, in their order.
+
+create or replace function types_told(ids int[], befores jsonb[],
+    afters jsonb[])
+returns jsonb language plpgsql stable as $$
+begin
+    return (
+        select jsonb_build_object(
+                   'action', 'update', 'count', cardinality(ids),
+                   'name', case when length(n.names) > 100
+                                then left(n.names, 99) || '…'
+                                else n.names end,
+                   'changes', jsonb_build_array(jsonb_build_object(
+                       'key', 'log_types', 'old', null,
+                       'new', to_jsonb(ids::text[]))) || c.told)
+          from (select string_agg(t.key, ', ' order by t.id)
+                  from log_type t where t.id = any (ids)) n (names),
+               (select jsonb_agg(jsonb_build_object(
+                           'key', f.name, 'old', o.old, 'new', o.new)
+                           order by f.name)
+                  from jsonb_object_keys(afters[1]) f (name)
+                 cross join lateral (
+                       select case when count(distinct u.was) = 1
+                                   then (jsonb_agg(u.was)) -> 0
+                                   else jsonb_agg(coalesce(
+                                            u.was #>> '{}', 'null')
+                                            order by u.place) end,
+                              change_value(f.name, afters[1] -> f.name),
+                              bool_or(u.was <> u.now)
+                         from (select coalesce(change_value(f.name,
+                                          b.was -> f.name), 'null'),
+                                      coalesce(change_value(f.name,
+                                          b.now -> f.name), 'null'),
+                                      b.place
+                                 from unnest(befores, afters) with ordinality
+                                          b (was, now, place)
+                              ) u (was, now, place)
+                       ) o (old, new, differs)
+                 where o.differs) c (told));
+end $$;
+
+
+-- PATCH /config/logging/settings/{log_id}
 
 create or replace function type_patch(token text, guild bigint, bot smallint,
     kind smallint, log_id int, input jsonb, out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
-    before  logging_type;
-    after   logging_type;
-    custom  boolean;
+    did  record;
 begin
     body := '{}';
 
@@ -59,38 +149,39 @@ begin
         return;
     end if;
 
-    perform format_allowed(guild, input);
-    perform channels_refuse(guild, jsonb_build_object('log_channel',
-                                       input -> 'log_channel'));
+    did := types_set(guild, bot, array[log_id], input);
 
-    select * into before from logging_type t
-     where t.guild_id = guild and t.bot = type_patch.bot
-       and t.log_type = log_id;
-    after := jsonb_populate_record(before, input || keys_of(guild, bot)
-                 || jsonb_build_object('log_type', log_id));
+    perform announce(guild, bot, 77,
+        jsonb_build_object('action', 'update', 'name', t.key)
+        || difference(did.befores[1], did.afters[1]))
+       from log_type t where t.id = did.ids[1];
+    status := 202;
+end $$;
 
-    custom := num_nonnulls(after.enabled, after.log_channel,
-                           after.format_type, after.color,
-                           after.ignore_bot_executors,
-                           after.ignore_bot_targets, after.active_ignore) > 0;
 
-    if before is distinct from after then
-        delete from logging_type t
-         where t.guild_id = guild and t.bot = type_patch.bot
-           and t.log_type = log_id;
-        insert into logging_type select after.* where custom;
+-- PATCH /config/logging/settings/types
 
-        perform announce(guild, bot, 77,
-            jsonb_build_object('action', 'update', 'name', t.key)
-            || difference(to_jsonb(before) - 'log_type',
-                          to_jsonb(after) - 'log_type'))
-           from log_type t where t.id = log_id;
+create or replace function types_patch(token text, guild bigint, bot smallint,
+    kind smallint, input jsonb, out status int, out body text)
+language plpgsql security definer set search_path = guildlog, pg_temp as $$
+declare
+    did  record;
+begin
+    body := '{}';
+
+    if not change_begin(guild, token) then
+        status := 401;
+        return;
     end if;
 
-    if before.log_channel is distinct from after.log_channel then
-        perform lanes_sync(guild, bot, array[after.log_channel]);
-    elsif input ? 'log_channel' then
-        perform lanes_again(guild, bot, array[after.log_channel]);
+    did := types_set(guild, bot, array(
+        select i.id::int
+          from jsonb_array_elements_text(input -> 'types') i (id)),
+        input -> 'set');
+
+    if cardinality(did.ids) > 0 then
+        perform announce(guild, bot, 77,
+                         types_told(did.ids, did.befores, did.afters));
     end if;
 
     status := 202;

@@ -63,6 +63,7 @@ $$, $$
         ('api', 'options_patch', 'input jsonb'),
         ('api', 'type_get', 'log_id integer'),
         ('api', 'type_patch', 'log_id integer, input jsonb'),
+        ('api', 'types_patch', 'input jsonb'),
         ('api', 'ignore_get', 'ignore_type integer'),
         ('api', 'ignore_add', 'ignore_type integer, input jsonb'),
         ('api', 'ignore_remove', 'ignore_type integer, input jsonb'),

@@ -44,6 +44,8 @@ export const API = {
         '/servers/{guild_id}/config/logging/settings/{log_id}'],
     typePatch: ['PATCH',
         '/servers/{guild_id}/config/logging/settings/{log_id}'],
+    typesPatch: ['PATCH',
+        '/servers/{guild_id}/config/logging/settings/types'],
     pacingGet: ['GET',
         '/servers/{guild_id}/config/logging/pacing'],
     ignoreGet: ['GET',

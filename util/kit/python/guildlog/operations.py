@@ -185,6 +185,14 @@ class ApiOperations(Methods):
             '/servers/{guild_id}/config/logging/settings/{log_id}',
             body, guild_id=guild_id or self.server, log_id=log_id, bot=bot)
 
+    async def types_patch(
+            self, *, body: Any, guild_id: One = None, bot: One = None) -> Any:
+        """Change the settings of several log types"""
+        return await self._call(
+            'PATCH',
+            '/servers/{guild_id}/config/logging/settings/types',
+            body, guild_id=guild_id or self.server, bot=bot)
+
     async def pacing_get(
             self, *, guild_id: One = None, bot: One = None) -> Any:
         """Read how fast the log channels fill"""
