@@ -44,6 +44,7 @@ typedef enum {
     NGX_GUILDLOG_LABEL_UNTIL,
     NGX_GUILDLOG_LABEL_WRITTEN,      /* when a message was */
     NGX_GUILDLOG_LABEL_REGISTERED,   /* when an account was */
+    NGX_GUILDLOG_LABEL_MESSAGE,      /* the id of one */
     NGX_GUILDLOG_LABEL_JUMP,
     NGX_GUILDLOG_LABEL_OPEN,
     NGX_GUILDLOG_LABEL_IMAGE,

@@ -18,6 +18,9 @@
 /* behind a plain entry, before its time; nobody's text has "#" as it is */
 #define MESSAGE_MARK     "\n-# %V \xc2\xb7 <t:"
 
+/* between plain entries */
+#define MESSAGE_NEXT     "\n\n"
+
 /* of the platform: SUPPRESS_NOTIFICATIONS */
 #define MESSAGE_QUIET    4096
 
@@ -49,7 +52,6 @@ typedef struct {
     ngx_guildlog_message_item_t      first;
     ngx_uint_t                       packed;
     ngx_uint_t                       left;     /* units, for embeds */
-    ngx_guildlog_message_buttons_t   buttons;
     ngx_uint_t                       nfiles;
     size_t                           file_bytes;
     ngx_guildlog_message_file_t      files[MESSAGE_ENTRIES];
@@ -61,7 +63,7 @@ static ngx_int_t message_append(message_t *message,
     ngx_guildlog_message_item_t *item);
 static ngx_int_t message_plain(message_t *message,
     ngx_guildlog_message_item_t *item);
-static void message_finish(message_t *message);
+static ngx_int_t message_finish(message_t *message);
 static ngx_int_t message_file(const ngx_guildlog_message_item_t *item,
     ngx_pool_t *pool, ngx_str_t *text);
 static u_char *message_file_row(u_char *p, const json_t *message);
@@ -111,7 +113,9 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
         return NGX_DECLINED;
     }
 
-    message_finish(&message);
+    if (message_finish(&message) != NGX_OK) {
+        return NGX_ERROR;
+    }
 
     *packed = message.packed;
 
@@ -181,7 +185,6 @@ static ngx_int_t
 message_append(message_t *message, ngx_guildlog_message_item_t *item)
 {
     ngx_int_t                     rc;
-    ngx_uint_t                    nbuttons;
     ngx_guildlog_message_file_t  *file;
 
     if (message->packed == MESSAGE_ENTRIES
@@ -190,7 +193,6 @@ message_append(message_t *message, ngx_guildlog_message_item_t *item)
         return NGX_DECLINED;
     }
 
-    nbuttons = message->buttons.n;
     file = &message->files[message->nfiles];
 
     if (message_file(item, message->pool, &file->text) != NGX_OK) {
@@ -203,13 +205,9 @@ message_append(message_t *message, ngx_guildlog_message_item_t *item)
         return NGX_DECLINED;
     }
 
-    rc = ngx_guildlog_message_button(&message->buttons, message->pool, item);
-
-    if (rc == NGX_OK) {
-        rc = item->plain ? message_plain(message, item)
-             : ngx_guildlog_message_embed(item, message->pool, &message->work,
-                                          &message->left, &message->json);
-    }
+    rc = item->plain ? message_plain(message, item)
+         : ngx_guildlog_message_embed(item, message->pool, &message->work,
+                                      &message->left, &message->json);
 
     if (rc == NGX_OK) {
         message->packed++;
@@ -219,9 +217,6 @@ message_append(message_t *message, ngx_guildlog_message_item_t *item)
 
         message->file_bytes += file->text.len;
         message->nfiles += (file->text.len != 0);
-
-    } else {
-        message->buttons.n = nbuttons;
     }
 
     return rc;
@@ -270,11 +265,11 @@ message_plain(message_t *message, ngx_guildlog_message_item_t *item)
     content = &message->content;
 
     if (message->packed) {
-        if (units + 1 > content->left) {
+        if (units + sizeof(MESSAGE_NEXT) - 1 > content->left) {
             return NGX_DECLINED;
         }
 
-        (void) ngx_guildlog_message_text_add(content, "\n");
+        (void) ngx_guildlog_message_text_add(content, MESSAGE_NEXT);
     }
 
     ngx_guildlog_assert(units <= content->left);
@@ -286,7 +281,7 @@ message_plain(message_t *message, ngx_guildlog_message_item_t *item)
 }
 
 
-static void
+static ngx_int_t
 message_finish(message_t *message)
 {
     ngx_str_t               content;
@@ -313,9 +308,16 @@ message_finish(message_t *message)
     ngx_guildlog_json_key(w, "flags");
     ngx_guildlog_json_number(w, MESSAGE_QUIET);
 
-    ngx_guildlog_message_button_write(&message->buttons, w);
+    if (message->packed == 1
+        && ngx_guildlog_message_buttons(message->pool, &message->first, w)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
 
     ngx_guildlog_json_end(w);
+
+    return NGX_OK;
 }
 
 

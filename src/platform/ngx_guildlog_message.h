@@ -63,9 +63,9 @@ typedef struct {
 
 /*
  * One message of as many of the n entries, from the first on, as fit: at most
- * 10 entries or 2,000 units of text, embeds and text never together; entries
- * share the buttons that lead to the same.  The same entries give the same
- * bytes, and those that are packed do not depend on those behind them.
+ * 10 entries or 2,000 units of text, embeds and text never together; several
+ * entries have no buttons.  The same entries give the same bytes, and which
+ * ones are packed does not depend on those behind them.
  *
  * NGX_OK: *packed entries, at least one.  NGX_DECLINED: the first is no entry
  * and never will be.  NGX_ERROR: out of memory.

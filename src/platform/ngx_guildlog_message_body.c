@@ -22,23 +22,26 @@
 
 /* limits of the platform, in UTF-16 units */
 
+#define MESSAGE_EMBED_PERSON       256
 #define MESSAGE_EMBED_TITLE        256
 #define MESSAGE_EMBED_DESCRIPTION  4096
 
-#define MESSAGE_BUTTON_LABEL    80   /* UTF-16 units, by the platform */
-#define MESSAGE_BUTTON_IN_A_ROW 5
+#define MESSAGE_BUTTON_LABEL       80   /* UTF-16 units, by the platform */
 
 /* followed by an id */
-#define MESSAGE_BUTTON_USERS    "https://discord.com/users/"
+#define MESSAGE_PROFILE            "https://discord.com/users/"
 
 /* numbers of the platform */
 
-#define MESSAGE_BUTTON_ROW      1
-#define MESSAGE_BUTTON_LINK     2
-#define MESSAGE_BUTTON_STYLE    5
+#define MESSAGE_BUTTON_ROW         1
+#define MESSAGE_BUTTON_LINK        2
+#define MESSAGE_BUTTON_STYLE       5
 
 
 typedef struct {
+    ngx_str_t                      person;   /* the name */
+    ngx_str_t                      profile;
+    ngx_str_t                      picture;
     ngx_str_t                      title;
     ngx_str_t                      description;
     ngx_str_t                      footer;
@@ -52,15 +55,11 @@ typedef struct {
     ngx_uint_t                     bit;
     ngx_guildlog_label_e           label;
     const char                    *user;     /* who; NULL: nobody */
-    ngx_int_t                    (*url)(ngx_pool_t *pool,
-                                        const ngx_guildlog_message_item_t *item,
-                                        const ngx_str_t *id, ngx_str_t *url);
 } message_button_link_t;
 
 
-#define leads(bit, label, user, url)                                          \
-    { NGX_GUILDLOG_BUTTON_##bit, NGX_GUILDLOG_LABEL_##label, user,            \
-      message_button_##url }
+#define leads(bit, label, user)                                               \
+    { NGX_GUILDLOG_BUTTON_##bit, NGX_GUILDLOG_LABEL_##label, user }
 
 
 #define MESSAGE_BUTTON_LINKS                                                  \
@@ -86,33 +85,32 @@ static ngx_uint_t message_body_said(ngx_guildlog_message_item_t *item,
 static ngx_int_t message_embed_fill(ngx_guildlog_message_item_t *item,
     ngx_pool_t *pool, ngx_guildlog_message_text_t *all,
     message_embed_t *embed);
+static ngx_int_t message_embed_person(ngx_guildlog_message_item_t *item,
+    ngx_pool_t *pool, ngx_guildlog_message_text_t *all,
+    message_embed_t *embed);
 static ngx_int_t message_embed_describe(ngx_pool_t *pool,
     const ngx_str_t *sentence, const ngx_str_t *rest, message_embed_t *embed);
 static void message_embed_write(ngx_guildlog_json_t *w,
     ngx_guildlog_message_item_t *item, message_embed_t *embed);
 static void message_embed_string(ngx_guildlog_json_t *w, const char *key,
     const ngx_str_t *s);
-static ngx_int_t message_button_add(ngx_guildlog_message_buttons_t *buttons,
-    ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
-    const message_button_link_t *link);
-static ngx_int_t message_button_user(ngx_pool_t *pool,
-    const ngx_guildlog_message_item_t *item, const ngx_str_t *id,
+static ngx_int_t message_button_url(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item, const message_button_link_t *link,
     ngx_str_t *url);
-static ngx_int_t message_button_support(ngx_pool_t *pool,
-    const ngx_guildlog_message_item_t *item, const ngx_str_t *id,
-    ngx_str_t *url);
-static ngx_int_t message_button_config(ngx_pool_t *pool,
-    const ngx_guildlog_message_item_t *item, const ngx_str_t *id,
+static ngx_int_t message_button_label(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item, const message_button_link_t *link,
+    ngx_str_t *label);
+static ngx_int_t message_profile(ngx_pool_t *pool, const ngx_str_t *id,
     ngx_str_t *url);
 
 
 /* what they lead to: the platform's pages, or the operator's */
 
 static const message_button_link_t  message_button_links[] = {
-    leads(USER_ID, EXECUTOR, "executor", user),
-    leads(USER_ID, TARGET, "target", user),
-    leads(SUPPORT_SERVER, SUPPORT, NULL, support),
-    leads(CUSTOMISE, CUSTOMISE, NULL, config)
+    leads(USER_ID, EXECUTOR, "executor"),
+    leads(USER_ID, TARGET, "target"),
+    leads(SUPPORT_SERVER, SUPPORT, NULL),
+    leads(CUSTOMISE, CUSTOMISE, NULL)
 };
 
 
@@ -139,15 +137,9 @@ ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
 
         before = *text;
 
-        if (part->label == NGX_GUILDLOG_LABEL_JUMP) {
-            (void) ngx_guildlog_message_text_add(text, item->compact
-                                                       ? MESSAGE_BODY_DOT
-                                                       : "\n");
-        } else {
-            (void) ngx_guildlog_message_text_add(text, "%s**%s:** ",
-                       item->compact && part->aside ? MESSAGE_BODY_DOT : "\n",
-                       label);
-        }
+        (void) ngx_guildlog_message_text_add(text, "%s**%s:** ",
+                   item->compact && part->aside ? MESSAGE_BODY_DOT : "\n",
+                   label);
 
         ngx_guildlog_message_text_open(&part_text, text, part->plain);
         part->write(item, &part_text, part->key);
@@ -157,6 +149,9 @@ ngx_guildlog_message_body_whole(ngx_guildlog_message_item_t *item,
             *text = before;
         }
     }
+
+    ngx_guildlog_message_link_jump(item, text, item->compact ? MESSAGE_BODY_DOT
+                                                             : "\n");
 
     if (item->compact) {
         ngx_guildlog_message_sentence_changes(item, text);
@@ -514,6 +509,10 @@ message_embed_fill(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     (void) ngx_guildlog_message_text_add(&text, "%V", &item->id);
     ngx_guildlog_message_text_close(&text, all, &embed->footer);
 
+    if (message_embed_person(item, pool, all, embed) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
     if (item->compact) {
         ngx_guildlog_message_text_open(&text, all, MESSAGE_EMBED_DESCRIPTION);
         text.left -= ngx_min(text.left, NGX_GUILDLOG_MESSAGE_TAIL);
@@ -546,6 +545,7 @@ message_embed_fill(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
 
     ngx_guildlog_message_text_open(&text, all, MESSAGE_EMBED_DESCRIPTION / 2);
     ngx_guildlog_message_sentence(item, &text);
+    ngx_guildlog_message_link_jump(item, &text, MESSAGE_BODY_DOT);
     ngx_guildlog_message_text_close(&text, all, &sentence);
 
     for (i = 0; i < NGX_GUILDLOG_MESSAGE_PARTS; i++) {
@@ -589,6 +589,29 @@ message_embed_fill(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
 }
 
 
+/* the name of the person above it all, with their picture if it is known */
+
+static ngx_int_t
+message_embed_person(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
+    ngx_guildlog_message_text_t *all, message_embed_t *embed)
+{
+    ngx_guildlog_message_text_t        text;
+    const ngx_guildlog_message_who_t  *who;
+
+    who = ngx_guildlog_message_item_person(item);
+
+    if (who == NULL) {
+        return NGX_OK;
+    }
+
+    ngx_guildlog_message_text_open(&text, all, MESSAGE_EMBED_PERSON);
+    (void) ngx_guildlog_message_text_user(&text, &who->name, text.left, 0);
+    ngx_guildlog_message_text_close(&text, all, &embed->person);
+
+    return message_profile(pool, &who->id, &embed->profile);
+}
+
+
 /* both in lines of their own */
 
 static ngx_int_t
@@ -623,6 +646,15 @@ message_embed_write(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
     u_char                              buf[NGX_GUILDLOG_CHANGE_TIME_LEN];
 
     ngx_guildlog_json_begin(w, '{');
+
+    if (embed->person.len) {
+        ngx_guildlog_json_key(w, "author");
+        ngx_guildlog_json_begin(w, '{');
+        message_embed_string(w, "name", &embed->person);
+        message_embed_string(w, "url", &embed->profile);
+        message_embed_string(w, "icon_url", &embed->picture);
+        ngx_guildlog_json_end(w);
+    }
 
     message_embed_string(w, "title", &embed->title);
     message_embed_string(w, "url", &embed->page);
@@ -696,162 +728,36 @@ message_embed_string(ngx_guildlog_json_t *w, const char *key,
 
 
 /*
- * The buttons below a message, which belong to all of its entries.
+ * The buttons below a message of one entry.  Of several entries nobody could
+ * tell whose they are.
  */
 
 ngx_int_t
-ngx_guildlog_message_button(ngx_guildlog_message_buttons_t *buttons,
-    ngx_pool_t *pool, const ngx_guildlog_message_item_t *item)
+ngx_guildlog_message_buttons(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item, ngx_guildlog_json_t *w)
 {
-    ngx_uint_t  i;
+    ngx_str_t                     label, url;
+    ngx_uint_t                    i, n;
+    const message_button_link_t  *link;
 
-    for (i = 0; i < MESSAGE_BUTTON_LINKS; i++) {
-        if (message_button_add(buttons, pool, item, &message_button_links[i])
-            != NGX_OK)
-        {
+    for (i = 0, n = 0; i < MESSAGE_BUTTON_LINKS; i++) {
+        link = &message_button_links[i];
+
+        if (message_button_url(pool, item, link, &url) != NGX_OK) {
             return NGX_ERROR;
         }
-    }
 
-    return NGX_OK;
-}
-
-
-/* entries of one user share theirs */
-
-static ngx_int_t
-message_button_add(ngx_guildlog_message_buttons_t *buttons, ngx_pool_t *pool,
-    const ngx_guildlog_message_item_t *item, const message_button_link_t *link)
-{
-    ngx_str_t                          id, url;
-    ngx_uint_t                         i;
-    ngx_guildlog_message_text_t        text;
-    ngx_guildlog_message_button_t     *button;
-    const ngx_guildlog_message_who_t  *who;
-
-    if (!(item->conf->buttons & link->bit)) {
-        return NGX_OK;
-    }
-
-    ngx_str_set(&id, "");
-    who = NULL;
-
-    if (link->user) {
-        who = ngx_guildlog_message_item_who(item, link->user);
-
-        /* one link for those who did it to themselves */
-
-        if (!who->user || (item->same && who == &item->target)) {
-            return NGX_OK;
+        if (url.len == 0) {
+            continue;
         }
 
-        id = who->id;
-    }
-
-    if (link->url(pool, item, &id, &url) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    if (url.len == 0) {
-        return NGX_OK;
-    }
-
-    for (i = 0; i < buttons->n; i++) {
-        if (ngx_guildlog_str_eq(&buttons->all[i].url, &url)) {
-            return NGX_OK;
+        if (message_button_label(pool, item, link, &label) != NGX_OK) {
+            return NGX_ERROR;
         }
-    }
 
-    ngx_guildlog_assert(buttons->n < NGX_GUILDLOG_MESSAGE_BUTTONS);
-
-    button = &buttons->all[buttons->n++];
-    button->url = url;
-
-    if (ngx_guildlog_message_text_init(&text, pool, MESSAGE_BUTTON_LABEL)
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    (void) ngx_guildlog_message_text_add(&text, "%s",
-                                         ngx_guildlog_message_item_label(item,
-                                                                 link->label));
-    if (link->user) {
-        (void) ngx_guildlog_message_text_add(&text, ": ");
-
-        if (ngx_guildlog_message_text_user(&text, &who->name, text.left, 0)
-            == 0)
-        {
-            (void) ngx_guildlog_message_text_add(&text, "%V", &id);
-        }
-    }
-
-    button->label.data = text.start;
-    button->label.len = text.pos - text.start;
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-message_button_user(ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
-    const ngx_str_t *id, ngx_str_t *url)
-{
-    url->data = ngx_pnalloc(pool, sizeof(MESSAGE_BUTTON_USERS) + id->len);
-    if (url->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    url->len = ngx_sprintf(url->data, MESSAGE_BUTTON_USERS "%V", id)
-               - url->data;
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-message_button_support(ngx_pool_t *pool,
-    const ngx_guildlog_message_item_t *item, const ngx_str_t *id,
-    ngx_str_t *url)
-{
-    *url = item->conf->style->support;
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-message_button_config(ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
-    const ngx_str_t *id, ngx_str_t *url)
-{
-    return ngx_guildlog_message_link_page(item, pool, "config", NULL, url);
-}
-
-
-void
-ngx_guildlog_message_button_write(
-    const ngx_guildlog_message_buttons_t *buttons, ngx_guildlog_json_t *w)
-{
-    ngx_uint_t                            i;
-    const ngx_guildlog_message_button_t  *button;
-
-    if (buttons->n == 0) {
-        return;
-    }
-
-    ngx_guildlog_json_key(w, "components");
-    ngx_guildlog_json_begin(w, '[');
-
-    for (i = 0; i < buttons->n; i++) {
-        button = &buttons->all[i];
-
-        if (i % MESSAGE_BUTTON_IN_A_ROW == 0) {
-
-            if (i) {
-                ngx_guildlog_json_end(w);
-                ngx_guildlog_json_end(w);
-            }
-
+        if (n++ == 0) {
+            ngx_guildlog_json_key(w, "components");
+            ngx_guildlog_json_begin(w, '[');
             ngx_guildlog_json_begin(w, '{');
             ngx_guildlog_json_key(w, "type");
             ngx_guildlog_json_number(w, MESSAGE_BUTTON_ROW);
@@ -865,13 +771,100 @@ ngx_guildlog_message_button_write(
         ngx_guildlog_json_key(w, "style");
         ngx_guildlog_json_number(w, MESSAGE_BUTTON_STYLE);
         ngx_guildlog_json_key(w, "label");
-        ngx_guildlog_json_string(w, &button->label);
+        ngx_guildlog_json_string(w, &label);
         ngx_guildlog_json_key(w, "url");
-        ngx_guildlog_json_string(w, &button->url);
+        ngx_guildlog_json_string(w, &url);
         ngx_guildlog_json_end(w);
     }
 
-    ngx_guildlog_json_end(w);
-    ngx_guildlog_json_end(w);
-    ngx_guildlog_json_end(w);
+    if (n) {
+        ngx_guildlog_json_end(w);
+        ngx_guildlog_json_end(w);
+        ngx_guildlog_json_end(w);
+    }
+
+    return NGX_OK;
+}
+
+
+/* where it leads; empty: there is no such button */
+
+static ngx_int_t
+message_button_url(ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
+    const message_button_link_t *link, ngx_str_t *url)
+{
+    const ngx_guildlog_message_who_t  *who;
+
+    ngx_str_null(url);
+
+    if (!(item->conf->buttons & link->bit)) {
+        return NGX_OK;
+    }
+
+    switch (link->bit) {
+
+    case NGX_GUILDLOG_BUTTON_SUPPORT_SERVER:
+        *url = item->conf->style->support;
+        return NGX_OK;
+
+    case NGX_GUILDLOG_BUTTON_CUSTOMISE:
+        return ngx_guildlog_message_link_page(item, pool, "config", NULL, url);
+
+    default: /* NGX_GUILDLOG_BUTTON_USER_ID */
+        who = ngx_guildlog_message_item_who(item, link->user);
+
+        /* one link for those who did it to themselves */
+
+        return !who->user || (item->same && who == &item->target) ? NGX_OK
+               : message_profile(pool, &who->id, url);
+    }
+}
+
+
+static ngx_int_t
+message_button_label(ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
+    const message_button_link_t *link, ngx_str_t *label)
+{
+    ngx_guildlog_message_text_t        text;
+    const ngx_guildlog_message_who_t  *who;
+
+    if (ngx_guildlog_message_text_init(&text, pool, MESSAGE_BUTTON_LABEL)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    (void) ngx_guildlog_message_text_add(&text, "%s",
+                                         ngx_guildlog_message_item_label(item,
+                                                                 link->label));
+    if (link->user) {
+        who = ngx_guildlog_message_item_who(item, link->user);
+
+        (void) ngx_guildlog_message_text_add(&text, ": ");
+
+        if (ngx_guildlog_message_text_user(&text, &who->name, text.left, 0)
+            == 0)
+        {
+            (void) ngx_guildlog_message_text_add(&text, "%V", &who->id);
+        }
+    }
+
+    label->data = text.start;
+    label->len = text.pos - text.start;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+message_profile(ngx_pool_t *pool, const ngx_str_t *id, ngx_str_t *url)
+{
+    url->data = ngx_pnalloc(pool, sizeof(MESSAGE_PROFILE) + id->len);
+    if (url->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    url->len = ngx_sprintf(url->data, MESSAGE_PROFILE "%V", id) - url->data;
+
+    return NGX_OK;
 }

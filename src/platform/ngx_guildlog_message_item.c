@@ -195,6 +195,14 @@ ngx_guildlog_message_item_who(const ngx_guildlog_message_item_t *item,
 }
 
 
+const ngx_guildlog_message_who_t *
+ngx_guildlog_message_item_person(const ngx_guildlog_message_item_t *item)
+{
+    return item->target.user ? &item->target
+           : item->executor.user ? &item->executor : NULL;
+}
+
+
 /* user: it is one, unless by its id; other: the mention of what is none */
 
 static void
@@ -325,6 +333,27 @@ ngx_guildlog_message_link_written(ngx_guildlog_message_item_t *item,
 }
 
 
+/* of the one message, where nothing leads to it any more */
+
+void
+ngx_guildlog_message_link_id(ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *key)
+{
+    json_t     *messages;
+    ngx_str_t   id;
+
+    messages = json_object_get(item->json, key);
+
+    ngx_guildlog_message_item_get(json_array_get(messages, 0), "id", &id);
+
+    if (!(item->marks & NGX_GUILDLOG_MARK_JUMP)
+        && json_array_size(messages) == 1 && ngx_guildlog_value_is_id(&id))
+    {
+        (void) ngx_guildlog_message_text_add(text, "`%V`", &id);
+    }
+}
+
+
 /* when the account of one who joins was made: the id tells it */
 
 void
@@ -379,8 +408,8 @@ message_link_time(ngx_guildlog_message_text_t *text, const char *mark,
 /* to the message, as it is now */
 
 void
-ngx_guildlog_message_link_jump(ngx_guildlog_message_item_t *item,
-    ngx_guildlog_message_text_t *text, const char *key)
+ngx_guildlog_message_link_jump(const ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *between)
 {
     json_t     *messages;
     ngx_str_t   id;
@@ -389,14 +418,14 @@ ngx_guildlog_message_link_jump(ngx_guildlog_message_item_t *item,
         return;
     }
 
-    messages = json_object_get(item->json, key);
+    messages = json_object_get(item->json, "messages");
 
-    id = ngx_guildlog_json_text(json_object_get(json_array_get(messages, 0),
-                                                "id"));
+    ngx_guildlog_message_item_get(json_array_get(messages, 0), "id", &id);
 
     if (item->channel.known && ngx_guildlog_value_is_id(&id)) {
         (void) ngx_guildlog_message_text_add(text,
-                   "[%s](<https://discord.com/channels/%V/%V/%V>)",
+                   "%s[%s](<https://discord.com/channels/%V/%V/%V>)",
+                   text->pos == text->start ? "" : between,
                    ngx_guildlog_language_label(NGX_GUILDLOG_LABEL_JUMP,
                                                item->conf->locale),
                    &item->conf->guild, &item->channel.id, &id);

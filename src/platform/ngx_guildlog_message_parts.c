@@ -107,23 +107,26 @@ const ngx_guildlog_message_part_t
     part(UNTIL, ngx_guildlog_message_link_until, "until", 60, 60, 1, UNTIL),
     part(WRITTEN, ngx_guildlog_message_link_written, "messages", 30, 30, 1,
          TEXT),
+    part(MESSAGE, ngx_guildlog_message_link_id, "messages", 24, 24, 1, TEXT),
     part(REGISTERED, ngx_guildlog_message_link_registered, "target", 64, 64, 1,
          TEXT),
     part(VALUE, message_parts_words, "value", 512, 120, 0, VALUE),
     part(REASON, message_parts_words, "reason", 1024, 240, 0, TEXT),
     part(ATTACHMENTS, message_parts_files, "messages", 512, 200, 0, TEXT),
-    part(IMAGE, ngx_guildlog_message_link_image, "image", 1024, 300, 0, TEXT),
-    part(JUMP, ngx_guildlog_message_link_jump, "messages", 200, 200, 0, TEXT)
+    part(IMAGE, ngx_guildlog_message_link_image, "image", 1024, 300, 0, TEXT)
 };
 
 
-/* behind a sentence that mentions them: the name and the id, to be copied */
+/*
+ * What the sentence leaves open: all of it, or the id of what it has only the
+ * name of.  Where there is no line for the person, here are name and id.
+ */
 
 static void
 message_parts_who(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
-    ngx_uint_t                         max;
+    ngx_uint_t                         max, told, person;
     ngx_guildlog_message_text_t        before;
     const ngx_guildlog_message_who_t  *who;
 
@@ -144,9 +147,16 @@ message_parts_who(ngx_guildlog_message_item_t *item,
         return;
     }
 
-    if (who->mention && !(item->told & who->places)) {
+    told = item->told & who->places;
+    person = item->plain && who == ngx_guildlog_message_item_person(item);
+
+    if (who->mention && !told) {
         (void) ngx_guildlog_message_text_add(text, "<%s%V>", who->mention,
                                              &who->id);
+    }
+
+    if (who->mention && !person) {
+        return;
     }
 
     before = *text;
@@ -156,14 +166,15 @@ message_parts_who(ngx_guildlog_message_item_t *item,
         (void) ngx_guildlog_message_text_add(text, " ");
     }
 
-    if (ngx_guildlog_message_text_user(text, &who->name, max,
-                                       NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
-        == 0)
+    if ((told && !person)
+        || ngx_guildlog_message_text_user(text, &who->name, max,
+                                          NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
+           == 0)
     {
         *text = before;
     }
 
-    if (who->known) {
+    if (who->known && !(told && !person && who->name.len == 0)) {
         (void) ngx_guildlog_message_text_add(text, text->pos == text->start
                                            ? "`%V`" : " (`%V`)", &who->id);
     }
@@ -209,8 +220,8 @@ message_parts_mention(ngx_guildlog_message_item_t *item,
 
 
 /*
- * What the sentence says is not said again, but for the names and ids of whom
- * it mentions.  Those who did it to themselves are named once.
+ * What the sentence says is not said again; how much it says of whom it names,
+ * their part knows.  Those who did it to themselves are named once.
  */
 
 ngx_uint_t
@@ -229,13 +240,8 @@ ngx_guildlog_message_parts_shows(const ngx_guildlog_message_item_t *item,
     }
 
     if (item->told & (1 << part->place)) {
-
-        /* a mention stands for an id and a name, to be copied */
-
-        return !item->compact
-               && (part->place <= NGX_GUILDLOG_PLACE_CHANNEL
-                   || (part->place == NGX_GUILDLOG_PLACE_ROLE
-                       && json_object_get(item->json, "role_id")));
+        return !item->compact && (part->place <= NGX_GUILDLOG_PLACE_CHANNEL
+                                  || part->place == NGX_GUILDLOG_PLACE_ROLE);
     }
 
     if (item->compact && item->same
@@ -268,21 +274,38 @@ ngx_guildlog_message_parts_shows(const ngx_guildlog_message_item_t *item,
 }
 
 
-/* the name, and the id where the sentence has a mention of it */
+/*
+ * A role that is there by a mention, one that is gone by name and id; of that
+ * the id alone where the sentence has the name.
+ */
 
 static void
 message_parts_role(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key)
 {
-    ngx_str_t  id;
-
-    message_parts_text(item, text, key);
+    ngx_str_t   id;
+    ngx_uint_t  told, known;
 
     ngx_guildlog_message_item_get(item->json, "role_id", &id);
 
-    if (ngx_guildlog_value_is_id(&id)) {
+    told = item->told & (1 << NGX_GUILDLOG_PLACE_ROLE);
+    known = ngx_guildlog_value_is_id(&id);
+
+    if (known && !item->gone) {
+        if (!told) {
+            (void) ngx_guildlog_message_text_add(text, "<@&%V>", &id);
+        }
+
+        return;
+    }
+
+    if (!told) {
+        message_parts_text(item, text, key);
+    }
+
+    if (known) {
         (void) ngx_guildlog_message_text_add(text, text->pos == text->start
-                                           ? "<@&%V>" : " (`%V`)", &id);
+                                           ? "`%V`" : " (`%V`)", &id);
     }
 }
 

@@ -80,6 +80,9 @@ ngx_int_t ngx_guildlog_message_link_page(
 ngx_int_t ngx_guildlog_message_link_open(
     const ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     ngx_guildlog_message_text_t *text);
+/* "Go to message", behind what is there, if the message still is */
+void ngx_guildlog_message_link_jump(const ngx_guildlog_message_item_t *item,
+    ngx_guildlog_message_text_t *text, const char *between);
 /* the picture to show beside it, or nothing */
 ngx_str_t ngx_guildlog_message_link_picture(
     const ngx_guildlog_message_item_t *item);
@@ -88,32 +91,17 @@ void ngx_guildlog_message_link_until(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
 void ngx_guildlog_message_link_written(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
-void ngx_guildlog_message_link_registered(ngx_guildlog_message_item_t *item,
+void ngx_guildlog_message_link_id(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
-void ngx_guildlog_message_link_jump(ngx_guildlog_message_item_t *item,
+void ngx_guildlog_message_link_registered(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
 void ngx_guildlog_message_link_image(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_text_t *text, const char *key);
 
 
-/* of 10 entries at most 22 */
-#define NGX_GUILDLOG_MESSAGE_BUTTONS  25
-
-typedef struct {
-    ngx_str_t                      label;
-    ngx_str_t                      url;
-} ngx_guildlog_message_button_t;
-
-typedef struct {
-    ngx_uint_t                     n;
-    ngx_guildlog_message_button_t  all[NGX_GUILDLOG_MESSAGE_BUTTONS];
-} ngx_guildlog_message_buttons_t;
-
-/* adds those of an entry that are not there yet; NGX_ERROR: no memory */
-ngx_int_t ngx_guildlog_message_button(ngx_guildlog_message_buttons_t *buttons,
-    ngx_pool_t *pool, const ngx_guildlog_message_item_t *item);
-void ngx_guildlog_message_button_write(
-    const ngx_guildlog_message_buttons_t *buttons, ngx_guildlog_json_t *w);
+/* those of an entry that stands alone in its message; NGX_ERROR: no memory */
+ngx_int_t ngx_guildlog_message_buttons(ngx_pool_t *pool,
+    const ngx_guildlog_message_item_t *item, ngx_guildlog_json_t *w);
 
 
 /*

@@ -533,6 +533,7 @@ valid_embed(json_t *embed, const ngx_guildlog_message_entry_t *e,
     fields = json_object_get(embed, "fields");
 
     ok = fits(embed, "title", 256, sum)
+         && fits(json_object_get(embed, "author"), "name", 256, sum)
          && fits(embed, "description", 4096, sum)
          && fits(json_object_get(embed, "footer"), "text", 2048, sum)
          && (json_object_get(embed, "title") != NULL
@@ -1017,7 +1018,6 @@ test_packing(void)
     const char                    *docs[12], *body;
     ngx_str_t                      s;
     ngx_guildlog_message_entry_t   e[3];
-    static char                    users[12][160];
 
     pool = tap_pool();
 
@@ -1032,23 +1032,29 @@ test_packing(void)
     (void) build(12, docs, 2, 0, &packed);
     tap_is(packed, 10, "of plain text, too");
 
-    body = build(12, docs, 0, NGX_GUILDLOG_BUTTON_USER_ID
-                              |NGX_GUILDLOG_BUTTON_CUSTOMISE, &packed);
-    tap_is(packed, 10, "with buttons as well");
-    tap_is(count(body, "\"style\":5"), 2, "which entries share");
-
     for (i = 0; i < 12; i++) {
-        docs[i] = users[i];
-        ngx_sprintf((u_char *) users[i],
-                    "{\"id\":\"1\",\"type\":5,\"timestamp\":1,"
-                    "\"executor\":{\"id\":\"1%ui\",\"name\":\"x\"},"
-                    "\"target\":{\"id\":\"2%ui\",\"name\":\"y\"}%Z", i, i);
+        docs[i] = "{\"id\":\"1\",\"type\":5,\"timestamp\":1,"
+                  "\"executor\":{\"id\":\"7\",\"name\":\"x\"},"
+                  "\"target\":{\"id\":\"8\",\"name\":\"y\"}";
     }
 
-    body = build(12, docs, 0, 7, &packed);
-    tap_is(packed, 10, "each with users of its own");
-    tap_is(count(body, "\"style\":5"), 22, "has a button for each");
-    tap_is(count(body, "{\"type\":1,"), 5, "in rows of five");
+    for (i = 0; i < 4; i++) {
+        body = build(1, docs, i, 7, &packed);
+        tap_ok(count(body, "\"style\":5") == 4,
+               "format %u: an entry alone has all buttons", (unsigned) i);
+        tap_is(count(body, "{\"type\":1,"), 1, "  in one row");
+
+        body = build(2, docs, i, 7, &packed);
+        tap_ok(packed == 2 && !strstr(body, "components"),
+               "  two have none: whose would they be?");
+        tap_is(count(body, "](<https://log.example/viewer/#/logs?")
+               + count(body, "\"url\":\"https://log.example/viewer/#/logs?"), 2,
+               "  each leads to its place in the log");
+    }
+
+    body = build(2, docs, 2, 0, &packed);
+    tap_is(count(body, "\\n\\n**Message deleted**"), 1,
+           "an empty line parts entries of plain text");
 
     ngx_memzero(e, sizeof(e));
 
@@ -1088,7 +1094,7 @@ test_packing(void)
 
     body = build(1, docs + 2, 0, NGX_GUILDLOG_BUTTON_SUPPORT_SERVER, &packed);
     tap_ok(body && strstr(body, "\"https://support.example/x\"")
-           && !strstr(body, "/users/"),
+           && count(body, "\"style\":5") == 1,
            "only the buttons that are asked for");
 
     ngx_destroy_pool(pool);
@@ -1255,6 +1261,7 @@ test_room(void)
         fields = json_object_get(json, "fields");
 
         n = units_of(json, "title") + units_of(json, "description")
+            + units_of(json_object_get(json, "author"), "name")
             + units_of(json_object_get(json, "footer"), "text");
 
         for (i = 0; i < json_array_size(fields); i++) {
@@ -1296,17 +1303,18 @@ static const message_case_t  cases[] = {
       "\"timestamp\":1753990000000,"
       "\"attachments\":[{\"name\":\"a.png\",\"size\":2048}]}]",
 
-      "{\"embeds\":[{\"title\":\"Message deleted\","
+      "{\"embeds\":[{\"author\":{\"name\":\"a_b\","
+      "\"url\":\"https://discord.com/users/34\"},"
+      "\"title\":\"Message deleted\","
       "\"description\":\"A message by <@34> was deleted in <#56>\\n"
       "hi \\\\*x\\\\*\","
       "\"timestamp\":\"2025-07-31T22:13:20.123Z\",\"color\":15548997,"
       "\"footer\":{\"text\":\"12\"},\"fields\":["
       "{\"name\":\"Executor\",\"value\":\"Dashboard or API\","
       "\"inline\":true},"
-      "{\"name\":\"Author\",\"value\":\"a\\\\_b (`34`)\",\"inline\":true},"
-      "{\"name\":\"Channel\",\"value\":\"c (`56`)\",\"inline\":true},"
       "{\"name\":\"Written\",\"value\":\"<t:1753990000:f>\","
       "\"inline\":true},"
+      "{\"name\":\"Message ID\",\"value\":\"`1`\",\"inline\":true},"
       "{\"name\":\"Attachments\",\"value\":\"a\\\\.png (2.0 KB)\","
       "\"inline\":false}]}" TAIL },
 
@@ -1317,13 +1325,39 @@ static const message_case_t  cases[] = {
       "{\"key\":\"name\",\"old\":\"q\",\"new\":\"r\"},"
       "{\"key\":\"color\",\"old\":0,\"new\":255}]",
 
-      "{\"embeds\":[{\"title\":\"Role changed\","
+      "{\"embeds\":[{\"author\":{\"name\":\"A\","
+      "\"url\":\"https://discord.com/users/7\"},"
+      "\"title\":\"Role changed\","
       "\"description\":\"<@7> changed the role <@&34>\\n"
       "**Name:** q \u2192 r\\n**Color:** none \u2192 #0000ff\","
       "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15105570,"
+      "\"footer\":{\"text\":\"12\"},\"fields\":[]}" TAIL },
+
+    { "a role that is gone", 0,
+      "{\"id\":\"12\",\"type\":32,\"timestamp\":0,"
+      "\"role\":\"r\",\"role_id\":\"34\"",
+
+      "{\"embeds\":[{\"title\":\"Role deleted\","
+      "\"description\":\"The role **r** was deleted\","
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15548997,"
       "\"footer\":{\"text\":\"12\"},\"fields\":["
-      "{\"name\":\"Executor\",\"value\":\"A (`7`)\",\"inline\":true},"
-      "{\"name\":\"Role\",\"value\":\"r (`34`)\",\"inline\":true}]}" TAIL },
+      "{\"name\":\"Role\",\"value\":\"`34`\",\"inline\":true}]}" TAIL },
+
+    { "an edit, with the way to the message", 0,
+      "{\"id\":\"12\",\"type\":7,\"timestamp\":0,"
+      "\"executor\":{\"id\":\"7\",\"name\":\"A\"},"
+      "\"channel\":{\"id\":\"56\",\"name\":\"c\"},"
+      "\"content\":\"a\",\"contentAfter\":\"b\","
+      "\"messages\":[{\"id\":\"1\"},{\"id\":\"1\"}]",
+
+      "{\"embeds\":[{\"author\":{\"name\":\"A\","
+      "\"url\":\"https://discord.com/users/7\"},"
+      "\"title\":\"Message edited\","
+      "\"description\":\"<@7> edited a message in <#56> \u00b7 [Go to message]"
+      "(<https://discord.com/channels/" ID "/56/1>)\\n"
+      "**Before**\\na\\n**After**\\nb\","
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15105570,"
+      "\"footer\":{\"text\":\"12\"},\"fields\":[]}" TAIL },
 
     { "one who changed their own name", 0,
       "{\"id\":\"12\",\"type\":25,\"timestamp\":0,"
@@ -1331,19 +1365,22 @@ static const message_case_t  cases[] = {
       "\"target\":{\"id\":\"7\",\"name\":\"A\"},"
       "\"changes\":[{\"key\":\"nick\",\"old\":null,\"new\":\"B*\"}]",
 
-      "{\"embeds\":[{\"title\":\"Nickname changed\","
+      "{\"embeds\":[{\"author\":{\"name\":\"A\","
+      "\"url\":\"https://discord.com/users/7\"},"
+      "\"title\":\"Nickname changed\","
       "\"description\":\"<@7> changed their nickname\\n"
       "**Nickname:** B\\\\*\","
       "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15105570,"
-      "\"footer\":{\"text\":\"12\"},\"fields\":["
-      "{\"name\":\"Member\",\"value\":\"A (`7`)\",\"inline\":true}]}" TAIL },
+      "\"footer\":{\"text\":\"12\"},\"fields\":[]}" TAIL },
 
     { "a young account that joins", 1,
       "{\"id\":\"12\",\"type\":1,\"timestamp\":1754000000123,"
       "\"target\":{\"id\":\"1400000000000000000\",\"name\":\"A\"},"
       "\"count\":9",
 
-      "{\"embeds\":[{\"description\":\"<@1400000000000000000> joined the "
+      "{\"embeds\":[{\"author\":{\"name\":\"A\","
+      "\"url\":\"https://discord.com/users/1400000000000000000\"},"
+      "\"description\":\"<@1400000000000000000> joined the "
       "server \u00b7 **Members:** 9 \u00b7 **Account created:** "
       "\u26a0\ufe0f <t:1753856410:f> (<t:1753856410:R>)\","
       "\"timestamp\":\"2025-07-31T22:13:20.123Z\",\"color\":5763719,"

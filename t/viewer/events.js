@@ -84,9 +84,10 @@ async function messages(channel) {
 
 
 // as the platform draws it, but for letters that are bold and pictures
-function drawn({title, description, fields = [], image, thumbnail}) {
+function drawn({author, title, description, fields = [], image, thumbnail}) {
     const {users, channels, roles} = known;
-    const text = [title && `**${title}**`, description,
+    const text = [author && `(${author.name})`, title && `**${title}**`,
+        description,
         ...fields.map(({name, value}) => `**${name}:** ${value}`),
         image && `(picture ${image.url})`,
         thumbnail && `(small picture ${thumbnail.url})`].filter(Boolean)
