@@ -147,6 +147,7 @@ select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 \ir functions/delivery/settle.sql
 \ir functions/delivery/lease.sql
 \ir functions/delivery/delivery.sql
+\ir functions/delivery/preview.sql
 \ir functions/delivery/delivery_step.sql
 \ir functions/delivery/lane_state.sql
 \ir functions/delivery/delivery_figures.sql

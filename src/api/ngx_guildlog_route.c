@@ -275,6 +275,23 @@ field  route_fix[] = {
     last
 };
 
+/* the entry is as those that are recorded; the looks may be other ones */
+
+field  route_looks[] = {
+    boolean("spoilers", 0),
+    integer("format_type", 0, 0, 3),
+    integer("color", NULLABLE, 0, 16777215),
+    list("buttons", 0, 0, 3, &route_button),
+    last
+};
+
+field  route_preview[] = {
+    object("entry", REQUIRED, 0, NULL),
+    one_of("bot", 0, route_both_bots),
+    object("settings", 0, 0, route_looks),
+    last
+};
+
 field  route_test[] = { one_of("category", 0, route_places), last };
 
 
@@ -421,6 +438,10 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
     { #f, m, p, NGX_GUILDLOG_API, FOR_ADMIN,                                  \
       none, none, b, stmt(f), COOKIE, a }
 
+#define shows(f, p, b, a)                                                     \
+    { #f, POST, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_ADMIN,            \
+      none, none, b, stmt(f), 0, a }
+
 #define trouble(f, m, p, q, b, flags, a)                                      \
     { #f, m, "/servers/{guild}/troubleshoot" p, NGX_GUILDLOG_API, FOR_ADMIN,  \
       none, q, b, stmt(f), flags, a }
@@ -500,6 +521,8 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
             NGX_GUILDLOG_ROW),
     trouble(troubleshoot_test, POST, "/test-log", none, route_test,
             EMPTY|BODILESS, NGX_GUILDLOG_TEST),
+
+    shows(preview, "/preview", route_preview, NGX_GUILDLOG_PREVIEW),
 
     logs(logs_page, logs_pieces, "", route_page, STANDBY, NGX_GUILDLOG_PAGE),
     logs(logs_export, logs_export, "/export", route_export, STANDBY,

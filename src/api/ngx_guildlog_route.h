@@ -35,6 +35,7 @@ typedef enum {
     NGX_GUILDLOG_STREAM,         /* events, as long as somebody listens */
     NGX_GUILDLOG_TROUBLE,        /* a row, after the platform was asked */
     NGX_GUILDLOG_TEST,           /* what came of a message */
+    NGX_GUILDLOG_PREVIEW,        /* the message of an entry */
     NGX_GUILDLOG_RECORD,         /* a row, for a body of entries */
     NGX_GUILDLOG_EVENTS          /* what became of a body of packets */
 } ngx_guildlog_route_kind_e;

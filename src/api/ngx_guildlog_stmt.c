@@ -92,7 +92,7 @@ const ngx_guildlog_stmt_t  ngx_guildlog_stmts[] = {
     NGX_GUILDLOG_PIECE_STMTS(stmt_piece_row)
     NGX_GUILDLOG_POLL_STMTS(stmt_poll_row)
     NGX_GUILDLOG_OWN_STMTS(stmt_own_row)
-    NGX_GUILDLOG_HEALTH_STMTS(stmt_columns_row)
+    NGX_GUILDLOG_COLUMN_STMTS(stmt_columns_row)
     NGX_GUILDLOG_EVENT_STMTS(stmt_columns_row)
     NGX_GUILDLOG_SEARCH_STMTS(stmt_columns_row)
     NGX_GUILDLOG_INDEX_STMTS(stmt_columns_row)

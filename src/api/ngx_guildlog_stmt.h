@@ -283,8 +283,10 @@ typedef struct {
 
 /* S(function, number of arguments, columns, flags) */
 
-#define NGX_GUILDLOG_HEALTH_STMTS(S)                                          \
-    S(schema_fits, 1, "schema_fits", READ|NONE)
+#define NGX_GUILDLOG_COLUMN_STMTS(S)                                          \
+    S(schema_fits, 1, "schema_fits", READ|NONE)                               \
+    S(preview, 5, "status, body, doc, format, color, buttons, locale, "       \
+      "spoilers", READ|LONG)
 
 
 /*
@@ -340,7 +342,7 @@ typedef enum {
     NGX_GUILDLOG_PIECE_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_OWN_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_HEALTH_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_COLUMN_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_EVENT_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_SEARCH_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_INDEX_STMTS(ngx_guildlog_stmt_id)

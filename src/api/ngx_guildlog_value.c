@@ -229,6 +229,7 @@ ngx_guildlog_value_json(ngx_guildlog_value_t *v,
 
         return (int64_t) json_object_size(value) < field->min
                ? ngx_guildlog_value_refuse(v, "must set at least one field")
+               : field->item == NULL ? NGX_OK
                : ngx_guildlog_value_object(v, field->item, value, NULL);
 
     default: /* a string */

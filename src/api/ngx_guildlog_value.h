@@ -23,8 +23,8 @@ typedef enum {
                                    points, or up to 100 such texts or objects,
                                    by the table that item begins */
     NGX_GUILDLOG_LIST,          /* of what item says; min..max items */
-    NGX_GUILDLOG_OBJECT,        /* by the table that item begins; at least
-                                   min fields */
+    NGX_GUILDLOG_OBJECT,        /* at least min fields, by the table that item
+                                   begins; NULL: any */
     NGX_GUILDLOG_ITEMS          /* a query parameter that may be repeated,
                                    each as item says; an SQL array */
 } ngx_guildlog_type_e;

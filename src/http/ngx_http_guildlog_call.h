@@ -90,6 +90,7 @@ struct ngx_http_guildlog_call_s {
     ngx_str_t                      args[NGX_GUILDLOG_ARGS_MAX];
     ngx_uint_t                     nargs;
     ngx_str_t                      body;
+    json_t                        *json;       /* of a preview: the body */
     size_t                         body_size;  /* allocated */
     ngx_guildlog_batch_t          *batch;      /* of entries, being read */
     ngx_event_t                    slice;      /* goes on with it */
@@ -146,6 +147,16 @@ ngx_int_t ngx_http_guildlog_call_ask(ngx_http_guildlog_call_t *call,
  */
 ngx_int_t ngx_http_guildlog_call_primary(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
+
+/*
+ * The bot that is meant becomes an argument; a person has a right to each.
+ * NGX_ERROR: out of memory.
+ */
+
+#define NGX_HTTP_GUILDLOG_CALL_BOT  2
+
+ngx_int_t ngx_http_guildlog_call_bot(ngx_http_guildlog_call_t *call,
+    ngx_uint_t pro);
 
 /* goes on in the next iteration of the event loop: NGX_AGAIN, or NGX_ERROR */
 ngx_int_t ngx_http_guildlog_call_yield(ngx_http_guildlog_call_t *call,

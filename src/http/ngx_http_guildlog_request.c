@@ -67,6 +67,8 @@ static const ngx_http_guildlog_endpoint_t  request_endpoints[] = {
     { NULL, ngx_http_guildlog_stream_start, NULL },
     { NULL, ngx_http_guildlog_troubleshoot_start, NULL },
     { request_bind_body, ngx_http_guildlog_trouble_test_start, NULL },
+    { ngx_http_guildlog_preview_bound, request_submit,
+      ngx_http_guildlog_preview_answer },
     { ngx_http_guildlog_record_bound, request_submit,
       ngx_http_guildlog_record_answer },
     { ngx_http_guildlog_events_bound, NULL, NULL }
@@ -561,13 +563,11 @@ request_bind(ngx_http_guildlog_call_t *call)
         call->args[call->nargs++] = call->ctx->token.jti;
         call->args[call->nargs++] = call->guild;
 
-        if (call->ctx->person
-            && request_bind_person(call, bot.data != NULL) != NGX_OK)
-        {
+        if (ngx_http_guildlog_call_bot(call, bot.data != NULL) != NGX_OK) {
             return NGX_ERROR;
         }
 
-        request_bind_digit(call, bot.data ? "1" : "0");
+        call->nargs++;
         request_bind_digit(call, &"0123"[call->ctx->token.kind]);
 
     } else if (rc == NGX_OK) {
@@ -609,6 +609,19 @@ request_bind(ngx_http_guildlog_call_t *call)
     ngx_guildlog_assert(call->nargs <= NGX_GUILDLOG_ARGS_MAX);
 
     return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_call_bot(ngx_http_guildlog_call_t *call, ngx_uint_t pro)
+{
+    ngx_str_set(&call->args[NGX_HTTP_GUILDLOG_CALL_BOT], "0");
+
+    if (pro) {
+        ngx_str_set(&call->args[NGX_HTTP_GUILDLOG_CALL_BOT], "1");
+    }
+
+    return call->ctx->person ? request_bind_person(call, pro) : NGX_OK;
 }
 
 

@@ -44,6 +44,9 @@ ngx_int_t ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call);
 
 ngx_int_t ngx_http_guildlog_trouble_test_start(ngx_http_guildlog_call_t *call);
 
+ngx_int_t ngx_http_guildlog_preview_bound(ngx_http_guildlog_call_t *call);
+ngx_int_t ngx_http_guildlog_preview_answer(ngx_http_guildlog_call_t *call,
+    ngx_guildlog_db_result_t *result);
 ngx_int_t ngx_http_guildlog_token_start(ngx_http_guildlog_call_t *call);
 
 ngx_int_t ngx_http_guildlog_login_handler(ngx_http_request_t *r);

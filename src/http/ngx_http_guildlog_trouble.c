@@ -36,7 +36,6 @@
 
 #define PROBES       25   /* a request */
 #define PROBE_GUILD  1    /* of the call's arguments */
-#define PROBE_BOT  2
 
 
 typedef struct {
@@ -151,7 +150,7 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
     ngx_str_null(&args[TROUBLE_ARG_BOT_ID]);
     ngx_str_null(&args[TROUBLE_ARG_PROBES]);
 
-    bot = args[PROBE_BOT].data[0] - '0';
+    bot = args[NGX_HTTP_GUILDLOG_CALL_BOT].data[0] - '0';
     conf = trouble_ask_conf(call);
 
     if (conf && conf->applications[bot].len) {
@@ -560,7 +559,7 @@ trouble_ask_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms)
                    "%M ms left", &probe->channel, ms);
 
     if (probe->request.bot) {
-        bot = probe->call->args[PROBE_BOT].data[0] - '0';
+        bot = probe->call->args[NGX_HTTP_GUILDLOG_CALL_BOT].data[0] - '0';
         authorization = &conf->bots[bot];
     }
 

@@ -896,7 +896,8 @@ void
 ngx_guildlog_lane_row_entry(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)
 {
-    ngx_str_t                    doc, color;
+    ngx_str_t                    doc, looks[NGX_GUILDLOG_MESSAGE_LOOKS];
+    ngx_uint_t                   i;
     ngx_guildlog_lane_entry_t   *entry;
 
     if (lane->n == NGX_GUILDLOG_LANE_ENTRIES || lane->starved) {
@@ -917,7 +918,6 @@ ngx_guildlog_lane_row_entry(ngx_guildlog_lane_t *lane,
     ngx_memzero(entry, sizeof(ngx_guildlog_lane_entry_t));
 
     doc = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_ROW_DOC);
-    color = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_ROW_COLOR);
 
     entry->message.doc.data = ngx_alloc(doc.len, lane->env->log);
     if (entry->message.doc.data == NULL) {
@@ -929,25 +929,20 @@ ngx_guildlog_lane_row_entry(ngx_guildlog_lane_t *lane,
     entry->message.doc.len = doc.len;
     lane_memory_hold(lane, doc.len);
 
-#define lane_row_value(name)                                                  \
-    ngx_guildlog_lane_row_number(result, row, NGX_GUILDLOG_ROW_##name)
-
-    entry->seq = lane_row_value(SEQ);
+    entry->seq = ngx_guildlog_lane_row_number(result, row,
+                                              NGX_GUILDLOG_ROW_SEQ);
     entry->expired = ngx_guildlog_lane_row_true(result, row,
                                                 NGX_GUILDLOG_ROW_EXPIRED);
+
+    for (i = 0; i < NGX_GUILDLOG_MESSAGE_LOOKS; i++) {
+        looks[i] = ngx_guildlog_db_result_value(result, row,
+                                                NGX_GUILDLOG_ROW_LOOKS + i);
+    }
 
     entry->message.conf.style = &lane->env->conf->style;
     entry->message.conf.guild = lane->guild;
     entry->message.conf.pro = (lane->bot == NGX_GUILDLOG_BOT_PRO);
-    entry->message.conf.format = lane_row_value(FORMAT);
-    entry->message.conf.color = color.data[0] == '-'
-                                ? -1 : ngx_atoi(color.data, color.len);
-    entry->message.conf.buttons = lane_row_value(BUTTONS);
-    entry->message.conf.locale = lane_row_value(LOCALE);
-    entry->message.conf.spoilers =
-        ngx_guildlog_lane_row_true(result, row, NGX_GUILDLOG_ROW_SPOILERS);
-
-#undef lane_row_value
+    ngx_guildlog_message_looks(&entry->message.conf, looks);
 
     lane->n++;
 }

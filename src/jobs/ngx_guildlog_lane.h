@@ -260,11 +260,7 @@ typedef enum {
     NGX_GUILDLOG_ROW_SEQ,
     NGX_GUILDLOG_ROW_EXPIRED,
     NGX_GUILDLOG_ROW_DOC,
-    NGX_GUILDLOG_ROW_FORMAT,
-    NGX_GUILDLOG_ROW_COLOR,
-    NGX_GUILDLOG_ROW_BUTTONS,
-    NGX_GUILDLOG_ROW_LOCALE,
-    NGX_GUILDLOG_ROW_SPOILERS
+    NGX_GUILDLOG_ROW_LOOKS       /* the first of as many columns */
 } ngx_guildlog_row_e;
 
 typedef enum {

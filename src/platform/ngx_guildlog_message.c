@@ -69,7 +69,7 @@ static ngx_int_t message_file(const ngx_guildlog_message_item_t *item,
 static u_char *message_file_row(u_char *p, const json_t *message);
 static u_char *message_file_put(u_char *p, const ngx_str_t *s,
     ngx_uint_t lines);
-static ngx_int_t message_file_body(ngx_pool_t *pool, const ngx_str_t *json,
+static ngx_int_t message_file_body(ngx_pool_t *pool,
     const ngx_guildlog_message_file_t *files, ngx_uint_t n,
     ngx_guildlog_message_body_t *body);
 
@@ -80,7 +80,6 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
     ngx_guildlog_message_body_t *body, ngx_uint_t *packed)
 {
     ngx_int_t                    rc;
-    ngx_str_t                    json;
     message_t                    message;
     ngx_uint_t                   i;
     ngx_guildlog_message_item_t  item;
@@ -121,18 +120,28 @@ ngx_guildlog_message_build(ngx_pool_t *pool,
 
     ngx_str_set(&body->type, "application/json");
 
-    if (ngx_guildlog_json_written(&message.json, &body->text) != NGX_OK) {
+    if (ngx_guildlog_json_written(&message.json, &body->json) != NGX_OK) {
         return NGX_ERROR;
     }
 
     if (message.nfiles == 0) {
+        body->text = body->json;
         return NGX_OK;
     }
 
-    json = body->text;
+    return message_file_body(pool, message.files, message.nfiles, body);
+}
 
-    return message_file_body(pool, &json, message.files,
-                             message.nfiles, body);
+
+void
+ngx_guildlog_message_looks(ngx_guildlog_message_conf_t *conf,
+    const ngx_str_t *looks)
+{
+    conf->format = ngx_atoi(looks[0].data, looks[0].len);
+    conf->color = ngx_atoi(looks[1].data, looks[1].len);
+    conf->buttons = ngx_atoi(looks[2].data, looks[2].len);
+    conf->locale = ngx_atoi(looks[3].data, looks[3].len);
+    conf->spoilers = (looks[4].len && looks[4].data[0] == 't');
 }
 
 
@@ -457,9 +466,8 @@ message_file_put(u_char *p, const ngx_str_t *s, ngx_uint_t lines)
 /* the message with its files: at least one */
 
 static ngx_int_t
-message_file_body(ngx_pool_t *pool, const ngx_str_t *json,
-    const ngx_guildlog_message_file_t *files, ngx_uint_t n,
-    ngx_guildlog_message_body_t *body)
+message_file_body(ngx_pool_t *pool, const ngx_guildlog_message_file_t *files,
+    ngx_uint_t n, ngx_guildlog_message_body_t *body)
 {
     size_t            size;
     u_char           *p;
@@ -471,7 +479,7 @@ message_file_body(ngx_pool_t *pool, const ngx_str_t *json,
     mark = &files[0].id;
 
     size = sizeof(MESSAGE_FILE_FIRST) + sizeof(MESSAGE_FILE_LAST)
-           + 2 * mark->len + json->len;
+           + 2 * mark->len + body->json.len;
 
     for (i = 0; i < n; i++) {
         size += sizeof(MESSAGE_FILE_NEXT) + sizeof("SPOILER_") + NGX_INT_T_LEN
@@ -485,7 +493,7 @@ message_file_body(ngx_pool_t *pool, const ngx_str_t *json,
 
     body->text.data = p;
 
-    p = ngx_sprintf(p, MESSAGE_FILE_FIRST, mark, json);
+    p = ngx_sprintf(p, MESSAGE_FILE_FIRST, mark, &body->json);
 
     for (i = 0; i < n; i++) {
         p = ngx_sprintf(p, MESSAGE_FILE_NEXT, mark, i,

@@ -53,12 +53,21 @@ typedef struct {
 } ngx_guildlog_message_entry_t;
 
 
-/* what is sent, and its media type */
+/* what is sent, its media type, and the message in it: all, or beside files */
 
 typedef struct {
     ngx_str_t                      text;
     ngx_str_t                      type;
+    ngx_str_t                      json;
 } ngx_guildlog_message_body_t;
+
+
+/* of the database: format, color (-1: none), buttons, locale, spoilers */
+
+#define NGX_GUILDLOG_MESSAGE_LOOKS  5
+
+void ngx_guildlog_message_looks(ngx_guildlog_message_conf_t *conf,
+    const ngx_str_t *looks);
 
 
 /*

@@ -295,22 +295,15 @@ declare
     mine    constant lane := (
                 select l from lane l
                  where l.guild_id = guild and l.lane = delivery_peek.lane);
-    option  constant logging_options := options_of(guild, mine.bot);
-    spoken  constant smallint := coalesce(
-                (select s.locale from settings s
-                  where s.guild_id = guild and s.bot = mine.bot),
-                (select s.locale from server s where s.guild_id = guild), 0);
-    shown   constant int :=
-                ('userID' = any (option.buttons))::int
-                + ('supportServer' = any (option.buttons))::int * 2
-                + ('customise' = any (option.buttons))::int * 4;
+    looks   constant record := looks_of(guild, mine.bot);
 begin
     return query
         select e.seq,
                e.id < time_id(ms(old)) and coalesce(e.again < old, true)
                and coalesce(mine.resumed_at < old, true),
-               e.doc, coalesce(t.format_type, option.format_type),
-               coalesce(t.color, -1), shown, spoken, option.spoilers
+               e.doc, coalesce(t.format_type, looks.format),
+               coalesce(t.color, -1), looks.buttons, looks.locale,
+               looks.spoilers
           from ((select n.seq, n.id, n.type, n.doc, n.recorded_at as again
                    from log_arrival n
                   where n.guild_id = guild

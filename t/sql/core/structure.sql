@@ -88,6 +88,11 @@ $$, $$
         ('api', 'search_roles', 'query text'),
         ('api', 'config_get', 'rest text'),
         ('api', 'pacing_get', null),
+        ('plain', 'preview', 'token text, guild bigint, bot smallint, '
+             'kind smallint, input jsonb, OUT status integer, '
+             'OUT body text, OUT doc text, OUT format smallint, '
+             'OUT color integer, OUT buttons integer, OUT locale smallint, '
+             'OUT spoilers boolean'),
         ('api', 'troubleshoot_ask', null),
         ('api', 'troubleshoot_get', 'live smallint, application text, '
                                     'probes jsonb'),

@@ -84,6 +84,8 @@ export const API = {
         '/servers/{guild_id}/troubleshoot/fix'],
     troubleshootTest: ['POST',
         '/servers/{guild_id}/troubleshoot/test-log'],
+    preview: ['POST',
+        '/servers/{guild_id}/preview'],
     searchMembers: ['GET',
         '/servers/{guild_id}/search/members'],
     searchChannels: ['GET',

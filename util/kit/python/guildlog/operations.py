@@ -359,6 +359,14 @@ class ApiOperations(Methods):
             '/servers/{guild_id}/troubleshoot/test-log',
             body, guild_id=guild_id or self.server, bot=bot)
 
+    async def preview(
+            self, *, body: Any, guild_id: One = None, bot: One = None) -> Any:
+        """See the message of an entry"""
+        return await self._call(
+            'POST',
+            '/servers/{guild_id}/preview',
+            body, guild_id=guild_id or self.server, bot=bot)
+
     async def search_members(
             self, *, guild_id: One = None, bot: One = None,
             query: One = None) -> Any:
