@@ -34,7 +34,10 @@ sub arrived {
 }
 
 
+# what the settings have logged is in the channel before the entry, which is alone
 my ($guild, $token, $to) = server(buttons => ['customise']);
+becomes($guild, $token, $_, 'delivered', 'the log is there')
+    for record($guild, 1);
 my ($id) = record($guild, 1, @bulk);
 becomes($guild, $token, $id, 'delivered', 'a bulk deletion is delivered');
 
