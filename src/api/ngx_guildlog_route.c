@@ -452,6 +452,7 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
 #define BODILESS  NGX_GUILDLOG_ROUTE_BODILESS
 #define TAKES     NGX_GUILDLOG_ROUTE_TAKES
 #define PERSON    NGX_GUILDLOG_ROUTE_PERSON
+#define PLAN      NGX_GUILDLOG_ROUTE_PLAN
 #define COOKIE    NGX_GUILDLOG_ROUTE_COOKIE
 #define STANDBY   NGX_GUILDLOG_ROUTE_STANDBY
 
@@ -553,7 +554,7 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     read(search_channels, "/search/channels", route_search),
     read(search_roles, "/search/roles", route_search),
 
-    operator(operator_server_put, PUT, "", none, route_server, EMPTY),
+    operator(operator_server_put, PUT, "", none, route_server, EMPTY|PLAN),
     operator(operator_server_forget, DELETE, "", none, NULL, 0),
     makes(operator_token_create, "/tokens", route_new_token,
           NGX_GUILDLOG_TOKEN),

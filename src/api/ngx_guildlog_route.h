@@ -72,6 +72,9 @@ typedef struct {
 /* an empty object is a change of nothing, and welcome */
 #define NGX_GUILDLOG_ROUTE_EMPTY  0x02
 
+/* behind the body goes the plan that a server gets that is new */
+#define NGX_GUILDLOG_ROUTE_PLAN  0x04
+
 /* no body at all is an empty object */
 #define NGX_GUILDLOG_ROUTE_BODILESS  0x10
 

@@ -127,7 +127,7 @@ typedef struct {
     S(search_members, 5, READ)                                                \
     S(search_channels, 5, READ)                                               \
     S(search_roles, 5, READ)                                                  \
-    S(operator_server_put, 2, FIRST)                                          \
+    S(operator_server_put, 3, FIRST)                                          \
     S(operator_server_forget, 1, FIRST)                                       \
     S(operator_token_create, 2, FIRST)                                        \
     S(operator_member_put, 3, FIRST)                                          \

@@ -710,7 +710,10 @@ request_skip(ngx_http_guildlog_call_t *call)
 }
 
 
-/* the body, an object or an array of objects, is the last argument */
+/*
+ * The body, an object or an array of objects, is the last argument but for the
+ * plan.
+ */
 
 static ngx_int_t
 request_bind_body(ngx_http_guildlog_call_t *call)
@@ -754,6 +757,10 @@ request_bind_body(ngx_http_guildlog_call_t *call)
     ngx_guildlog_assert(call->nargs < NGX_GUILDLOG_ARGS_MAX);
 
     call->args[call->nargs++] = call->body;
+
+    if (call->route->flags & NGX_GUILDLOG_ROUTE_PLAN) {
+        call->args[call->nargs++] = call->conf->plan;
+    }
 
     return call->endpoint->start(call);
 }

@@ -225,4 +225,18 @@ is stored($it, 0), '0 0 0 0 0 0 0 0', 'no change is stored after the reset';
 }) if $tokens = [undef, undef, undef, [full_server()]];
 is "@answers", '202 401 401', 'of three resets one succeeds';
 
+# the plan of a server that is made without one, as the configuration says it
+
+my ($old, $own, $made) = map { $_ + 9_000_000_000 } $server .. $server + 2;
+my $put = sub {
+    my ($server, %fields) = @_;
+    return $nginx->operator('PUT', "/servers/$server", { %fields })->json->{plan};
+};
+is $put->($old), 'free', 'without a word the plan is free';
+$nginx->configure(operates => 'plan=pro');
+$nginx->reload;
+is $put->($old, name => 'Old'), 'free', 'a server that is there keeps its plan';
+is $put->($made), 'pro', 'a new one has that of the configuration';
+is $put->($own, plan => 'pro_lite'), 'pro_lite', 'and another if it is said';
+
 done_testing;

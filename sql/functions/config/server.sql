@@ -123,10 +123,11 @@ end $$;
 
 
 -- PUT /servers/{guild} of the operator: creates the server or changes the
--- fields that are there.
+-- fields that are there. A new one whose plan is not said gets the
+-- usual one.
 
 create or replace function operator_server_put(guild bigint, input jsonb,
-    out status int, out body text)
+    usual text default 'free', out status int, out body text)
 language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     default_locale  smallint;
@@ -140,6 +141,10 @@ begin
     insert into server (guild_id) values (guild) on conflict do nothing;
     status := case when found then 201 else 200 end;
     perform server_lock(guild);
+
+    if status = 201 and input ->> 'plan' is null then
+        input := input || jsonb_build_object('plan', usual);
+    end if;
 
     select * into was from server s
      where s.guild_id = guild for no key update;

@@ -2,7 +2,7 @@
 -- what a reset leaves.
 
 \ir ../setup.psql
-select plan(30);
+select plan(32);
 
 select pg_temp.answers(status, body, 401, '{}', 'a dead token reads nothing')
   from server_get(:nobody);
@@ -32,6 +32,11 @@ select throws_ok($$ select operator_server_put(900000000000000003,
                                                '{"locale": "xx"}') $$,
                  'GL400', 'locale: unknown language',
                  'an unknown language is refused');
+
+select is(body::jsonb ->> 'plan', 'pro', 'a new one has the usual plan')
+  from operator_server_put(900000000000000004, '{"name": "Four"}', 'pro');
+select is(body::jsonb ->> 'plan', 'pro', 'and keeps it where another is usual')
+  from operator_server_put(900000000000000004, '{"name": "IV"}', 'free');
 
 -- get
 

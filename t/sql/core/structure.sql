@@ -211,7 +211,7 @@ $$, $$
              'guild_joined integer[], guild_alone integer[], '
              'OUT status integer, OUT body text, OUT counts text, '
              'OUT joined bigint, OUT alone bigint, OUT fault text'),
-        ('operator', 'operator_server_put', 'input jsonb'),
+        ('operator', 'operator_server_put', 'input jsonb, usual text'),
         ('operator', 'operator_server_forget', null),
         ('operator', 'operator_person_forget', 'user_id bigint'),
         ('news', 'operator_person_logs', 'guild bigint, user_id bigint, '
