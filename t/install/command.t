@@ -4,52 +4,17 @@
 use lib 't/lib';
 use Guildlog;
 use Guildlog::File;
+use Guildlog::Tool;
 use IO::Select;
 use IO::Socket::INET;
 
 my $nginx = Guildlog->new(workers => 2);
-my $cluster = $nginx->cluster;
 my $server = $nginx->server(name => 'Attic');
 my $none = '100000000000000000';
-my $tool = "$Guildlog::TOP/util/guildlog";
 
-delete @ENV{grep { /^(?:GUILDLOG_(?!TEST|BUILD)|PG)/ } keys %ENV};
-$ENV{GUILDLOG_OPERATOR} = "unix:$nginx->{operator}:/";
-$ENV{GUILDLOG_URL} = $nginx->url . '/api';
+tool_for($nginx);
 $ENV{GUILDLOG_ADMIN_TOKEN} = $nginx->token($server);
-$ENV{GUILDLOG_DB} = 'host=' . $cluster->socket_dir . ' port=' . $cluster->port
-    . ' user=guildlog_owner password=owner dbname=' . $nginx->dbname;
-$ENV{TZ} = 'UTC';
-
-my $errors = $nginx->file('errors', '');
-
-
-# what the command prints; what it complains of; its status
-sub guildlog {
-    my ($words, $stdin) = @_;
-
-    my $in = $nginx->file('stdin', $stdin // '');
-    my $out = qx{"$tool" $words < "$in" 2> "$errors"};
-    utf8::decode($out);
-    return ($out, slurp($errors), $? >> 8);
-}
-
-
-# it does what it should: what it prints
-sub does {
-    my ($words, $stdin) = @_;
-
-    my ($out, $complaints, $status) = guildlog($words, $stdin);
-    is "$status $complaints", '0 ', "guildlog $words" or diag $out;
-    return $out;
-}
-
-
-sub decoded {
-    my ($text) = @_;
-    utf8::encode($text);
-    return json->decode($text);
-}
+my $errors = $nginx->file('stderr', '');
 
 
 # a database that has just come back: the first request is answered by 503
@@ -310,7 +275,7 @@ subtest 'the machine' => sub {
 
 subtest 'help' => sub {
     my $help = does('--help');
-    my @commands = $help =~ /^  (\w+(?: [a-z]+)?)/mg;
+    my @commands = $help =~ /^  (\w[\w-]*(?: [a-z]+)?)/mg;
     cmp_ok @commands, '>', 20, 'commands are listed';
     like does("$_ --help"), qr/^Usage: guildlog \Q$_\E.*^  --json /ms
         for @commands;

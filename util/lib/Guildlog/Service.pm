@@ -11,12 +11,14 @@ use Exporter 'import';
 use Errno ();
 use FindBin;
 use JSON::PP ();
+use MIME::Base64 qw(decode_base64url);
 use POSIX ();
 
 use Guildlog::Show;
 
-our @EXPORT = qw(@settings use_options operator api ask no_log_channels sum_of
-    send_all curl complaint body decode parsed database setting escaped);
+our @EXPORT = qw(@settings use_options chosen said bot id place operator api ask
+    no_log_channels sum_of send_all curl complaint body decode parsed database
+    setting escaped types type_of);
 
 # how the service is found: an option, a variable of the environment, a default
 our @settings = (
@@ -25,7 +27,8 @@ our @settings = (
         'the operator location, unix:/path/of.sock:/path or a URL'],
     ['url=s',        'URL', 'GUILDLOG_URL', undef, 'the base URL of the API'],
     ['token-file=s', 'FILE', 'GUILDLOG_TOKEN_FILE', undef,
-        'a file with an Admin token; $GUILDLOG_ADMIN_TOKEN may have the token'],
+        'a file with an Admin token, or with those of several servers, a line'
+            . ' each; $GUILDLOG_ADMIN_TOKEN may have the token'],
     ['status=s',     'URL', 'GUILDLOG_STATUS', undef,
         'the status location; /status beside the API if it is not said'],
     ['db=s',         'CONNINFO', 'GUILDLOG_DB', 'dbname=guildlog',
@@ -41,6 +44,69 @@ my $option;    # those of the command line
 
 
 sub use_options { ($option) = @_ }
+sub chosen { return $option->{ $_[0] } }
+sub said { return map { defined chosen($_) ? ($_ => chosen($_)) : () } @_ }
+sub bot { return said('bot') }
+
+
+# an id that may stand in a path or a statement
+sub id {
+    my ($id) = @_;
+    return $id =~ /^\d{1,20}$/ ? $id : usage("'$id' is no id");
+}
+
+
+# a path of the service: /servers/ID/..., or of all servers if no id begins it
+sub place {
+    my @pieces = @_;
+    unshift @pieces, 'servers' if $pieces[0] =~ /^\d/;
+    return join '', map { '/' . escaped($_) } @pieces;
+}
+
+
+# types of entries
+
+my @types;
+
+sub types {
+    @types = @{ decode(api('GET', '/log-types')) } if !@types;
+    return @types;
+}
+
+
+my @listed;
+
+# What conf/viewer/log-types.tsv beside the command says of them: that needs no
+# token.  Nothing if the command lies alone.
+
+sub listed_types {
+    if (!@listed && open my $in, '<:encoding(UTF-8)',
+        "$FindBin::RealBin/../conf/viewer/log-types.tsv")
+    {
+        chomp(my @names = split /\t/, readline $in);
+        while (my $line = readline $in) {
+            chomp $line;
+            my %row;
+            @row{@names} = split /\t/, $line;
+            push @listed, \%row;
+        }
+    }
+    return @listed;
+}
+
+
+# by number, or by key in any spelling: messageDelete, message_delete
+
+sub type_of {
+    my ($word) = @_;
+
+    my $is = lc $word =~ s/[-_]//gr;
+    my @all = listed_types();
+    @all = types() if !@all;
+    my ($type) = grep { $_->{id} eq $word || lc $_->{key} eq $is } @all;
+    return $type // usage("there is no type '$word'"
+        . nearest($word, map { $_->{key} } @all));
+}
 
 
 # HTTP
@@ -57,7 +123,7 @@ sub operator {
 sub api {
     my ($method, $path, $query, $fine, %how) = @_;
     return ask($method, base('url') . $path, $query, $fine, %how,
-        token => token());
+        token => token($path =~ m{^/servers/(\d+)}));
 }
 
 
@@ -69,21 +135,32 @@ sub base {
 }
 
 
-my $token;
+my %tokens;
+
+# The token of a server.  A file may have those of several, a line each: each says
+# in its middle part whose it is.
 
 sub token {
-    return $token if defined $token;
+    my ($server) = @_;
 
-    my $file = setting('token-file', 1);
-    if (defined $file) {
-        open my $in, '<', $file or fail(2, "$file: $!");
-        $token = readline $in;
-    } else {
-        $token = $ENV{GUILDLOG_ADMIN_TOKEN} // of_run('GUILDLOG_ADMIN_TOKEN');
+    if (!%tokens) {
+        my $file = setting('token-file', 1);
+        my @lines = $ENV{GUILDLOG_ADMIN_TOKEN}
+            // of_run('GUILDLOG_ADMIN_TOKEN') // '';
+        if (defined $file) {
+            open my $in, '<', $file or fail(2, "$file: $!");
+            @lines = readline $in;
+        }
+        for (map { s/\s+//gr } @lines) {
+            next if !/^[\w.-]+$/;
+            $tokens{''} //= $_;
+            my $its = eval { parsed(decode_base64url((split /\./)[1])) };
+            $tokens{ $its->{sub} } = $_ if ref $its && defined $its->{sub};
+        }
     }
-    $token = ($token // '') =~ s/\s+//gr;
-    return $token =~ /^[\w.-]+$/ ? $token : usage('an Admin token is needed:'
-        . ' say --token-file, or set GUILDLOG_ADMIN_TOKEN');
+    return $tokens{ $server // '' } // $tokens{''} // usage('an Admin token is'
+        . ' needed: say --token-file, or set GUILDLOG_ADMIN_TOKEN; guildlog'
+        . ' token create makes one');
 }
 
 
@@ -126,10 +203,31 @@ sub ask {
             next;
         }
         return if $how{patient} && $status >= 500;
-        my $why = eval { parsed(body($answer))->{error} } // $meaning{$status};
+        my $why = why($answer, $url);
         fail($status >= 500 ? 4 : 3, "$method $url: $status"
             . (defined $why ? ": $why" : ''));
     }
+}
+
+
+# What an answer says is wrong.  What answers in HTML is nginx, or no guildlog.
+
+sub why {
+    my ($answer, $url) = @_;
+
+    my $status = $answer->{status};
+    my $text = body($answer);
+    my $said = eval { parsed($text) };
+    if (ref $said ne 'HASH') {
+        my ($title) = $text =~ m{<title>(?:\d+ )?([^<]*)</title>};
+        return ($title // 'no JSON') . ": is this guildlog? The address of an API"
+            . ' ends as nginx.conf says, most often in /api'
+            if $status == 404 || $status =~ /^3/;
+        return $title // $meaning{$status};
+    }
+    # the path's name of what the command line calls SERVER
+    return ($said->{error} // $meaning{$status} // return)
+        =~ s/^guild_id: /SERVER: /r;
 }
 
 

@@ -11,7 +11,8 @@ use Exporter 'import';
 use JSON::PP ();
 use POSIX qw(strftime);
 
-our @EXPORT = qw(show show_entry plain moment copy usage fail warning);
+our @EXPORT = qw(show show_entry plain safe_json moment copy nearest usage
+    partly ends_as fail warning);
 our $as_json = 0;
 
 # A terminal obeys the first of these, and the others turn the text around them.
@@ -29,16 +30,20 @@ sub show {
     return print safe_json($json->pretty->encode($value)) if $as_json;
 
     if (ref $value eq 'HASH') {
+        my ($width) = sort { $b <=> $a } 13, map { length } keys %$value;
         for (sort keys %$value) {
             my $is = $value->{$_};
             $is = moment($is) if /_at$/ && defined $is;
-            printf "%-13s %s\n", plain($_), plain($is);
+            $is = lasting($is) if /Ms$/ && defined $is;
+            $is = "@$is" if ref $is eq 'ARRAY';
+            printf "%-*s %s\n", $width, plain($_), plain($is);
         }
         return;
     }
-    my @rows = map { my $row = $_; [map { plain($row->{$_}) } @columns] } @$value;
+    my @rows = map { my $row = $_; [map { plain(/Ms$/ && defined $row->{$_}
+        ? lasting($row->{$_}) : $row->{$_}) } @columns] } @$value;
     return if !@rows;
-    unshift @rows, [map { uc } @columns];
+    unshift @rows, [map { heading($_) } @columns];
     for my $row (@rows) {
         my $text = '';
         for my $i (0 .. $#columns) {
@@ -50,6 +55,24 @@ sub show {
 }
 
 
+# oldestQueuedMs, unique_id: the API's names as people say them
+sub heading {
+    my ($name) = @_;
+    return uc $name =~ s/Ms$//r =~ s/_/ /gr =~ s/([a-z])([A-Z])/$1 $2/gr;
+}
+
+
+sub lasting {
+    my ($ms) = @_;
+    for ([day => 86400000], [hour => 3600000], [minute => 60000]) {
+        my ($name, $unit) = @$_;
+        my $n = int $ms / $unit;
+        return "$n $name" . ($n == 1 ? '' : 's') if $n && $ms >= $unit;
+    }
+    return $ms / 1000 . ' s';
+}
+
+
 sub safe_json { return $_[0] =~ s/(?!\n)($unsafe)/sprintf '\\u%04x', ord $1/ger }
 
 
@@ -57,7 +80,7 @@ sub safe_json { return $_[0] =~ s/(?!\n)($unsafe)/sprintf '\\u%04x', ord $1/ger 
 sub plain {
     my ($text) = @_;
 
-    $text //= '-';
+    $text = '-' if !defined $text || $text eq '';
     return $text =~ s/$unsafe/sprintf '\\x{%x}', ord $&/ger;
 }
 
@@ -151,6 +174,46 @@ sub copy {
 
 
 sub usage { fail(2, @_) }
+
+
+my $ends_as = 0;    # the status of a command that did not fail
+
+sub partly { $ends_as = 1 }
+sub ends_as { return $ends_as }
+
+
+# what somebody may have meant who typed it wrongly, as the end of a sentence
+sub nearest {
+    my ($typed, @known) = @_;
+
+    my %far = map { $_ => distance(lc $typed, lc) } @known;
+    my ($near) = sort { $far{$a} <=> $far{$b} || $a cmp $b } @known;
+    return defined $near && $far{$near} <= (length($typed) + 2) / 4
+        ? ", did you mean '$near'?" : '';
+}
+
+
+# how many letters have to be put in, taken out, or changed; two that changed
+# places are one
+
+sub distance {
+    my @a = split //, shift;
+    my @b = split //, shift;
+    my @rows = [0 .. @b];
+
+    for my $i (1 .. @a) {
+        my @row = $i;
+        for my $j (1 .. @b) {
+            my ($least) = sort { $a <=> $b } $rows[-1][$j] + 1, $row[-1] + 1,
+                $rows[-1][$j - 1] + ($a[$i - 1] ne $b[$j - 1]),
+                $i > 1 && $j > 1 && $a[$i - 1] eq $b[$j - 2]
+                    && $a[$i - 2] eq $b[$j - 1] ? $rows[-2][$j - 2] + 1 : ();
+            push @row, $least;
+        }
+        push @rows, \@row;
+    }
+    return $rows[-1][-1];
+}
 
 
 sub warning { print STDERR 'guildlog: ', plain($_[0]), "\n" }

@@ -1,0 +1,269 @@
+# util/guildlog, the configuration of a server: what an administrator sets is what
+# the service has then, types have names, and a whole configuration can be taken
+# from one server to another.
+
+use lib 't/lib', 'util/lib';
+use Guildlog;
+use Guildlog::File;
+use Guildlog::Platform;
+use Guildlog::Tool;
+
+my $nginx = Guildlog->new(start => 0, api => 'guildlog_limit off;');
+my $platform = Guildlog::Platform->new(dir => $nginx->prefix . '/platform');
+$nginx->configure(http => $platform->directives($nginx))->start;
+
+my ($server, $other) = map { $nginx->server(plan => 'pro', name => $_) }
+    qw(Attic Cellar);
+my %as = (token => $nginx->token($server));
+my ($main, $voice, $free) = map { "30000000000000000$_" } 1 .. 3;
+$platform->belong($server, $_) for $main, $voice;
+$platform->belong($other, $free);
+
+tool_for($nginx);
+$ENV{GUILDLOG_ADMIN_TOKEN} = $as{token};
+
+
+sub api { return $nginx->get("/servers/$server$_[0]", %as)->json }
+
+# the only row of a part
+sub row { return api("/config/$_[0]")->[0] }
+
+
+subtest 'where logs go' => sub {
+    does("log-channel set $server main=$main voice=off ban=$voice");
+    is row('logging/channels')->{main_channel}, $main, 'the main channel';
+    is row('logging/channels')->{category_voice}, '0', 'a category is off';
+    is row('logging/settings/39')->{log_channel}, $voice, 'a type has its own';
+    my $shown = does("log-channel show $server");
+    like $shown, qr/^main +$main +(?:registering|active)/m, 'is shown';
+    like $shown, qr/^voice +off .*^ban +$voice/ms, 'so are the others';
+
+    wait_for { does("log-channel show $server") =~ /^main +$main +active/m } 60;
+    is does("test-log $server"), "it arrived in channel $main\n", 'a test arrives';
+    does("log-channel set $server voice=default ban=default");
+    is row('logging/channels')->{category_voice}, undef, 'as before';
+    is $nginx->get("/servers/$server/config/logging/settings/39", %as)->status,
+        404, '... and nothing is left of the type';
+    is +(guildlog("log-channel set $server main=here"))[2], 2, 'no channel';
+    like +(guildlog("log-channel set $server mian=$main"))[1],
+        qr/no type 'mian', did you mean|no type 'mian'$/, 'no such place';
+};
+
+
+subtest 'what is logged' => sub {
+    does("type set $server message_delete,kick enabled=no color=#ff8000");
+    is join(' ', @{ row("logging/settings/$_") }{qw(enabled color)}), '0 16744448',
+        "type $_" for 5, 41;
+    like does("type list $server"), qr/^5 +messageDelete +Text +no /m, 'is listed';
+    does("type set $server 5,41 enabled=default color=default");
+
+    does("option set $server spoilers=yes format=compact buttons=userID");
+    is_deeply [@{ row('logging/settings') }{qw(spoilers format_type buttons)}],
+        [1, 1, ['userID']], 'options';
+    like does("option show $server"), qr/^format_type +compact$/m, 'are shown';
+
+    does("ignore add $server executor-roles 71 72");
+    does("ignore remove $server executor-roles 72");
+    is does("ignore list $server"), "LIST            VALUE\nexecutor-roles  71\n",
+        'what is ignored';
+
+    does("filter set $server words enabled=yes words=rude,ruder types=ban,kick");
+    like does("filter list $server"), qr/^words +yes +mask +rude,ruder +ban,kick$/m,
+        'filters';
+    does("language set $server ja");
+    like does("language show $server"), qr/^language +ja$/, 'the language';
+};
+
+
+subtest 'tags and people' => sub {
+    does("tag set $server rules 'content=Be kind'");
+    does("tag set $server rules color=#010203 name=law");
+    like does("tag list $server"), qr/^law +Be kind +#010203 +-$/m, 'a tag';
+    does("tag delete $server law");
+    is does("tag list $server"), '', 'is gone';
+
+    does("access set $server 200000000000000005 view");
+    like does("access list $server"), qr/^200000000000000005 +view$/m, 'access';
+    does("access remove $server 200000000000000005 --revoke");
+    is does("access list $server"), '', 'is taken away';
+    like does("notification list $server"), qr/ access changed +add 2000.* view$/m,
+        'and all is told';
+};
+
+
+subtest 'the directory, by names' => sub {
+    does("member set $server 200000000000000031 --name Ida");
+    does("channel set $server 300000000000000031 --name quiet --type 0");
+    does("role set $server 400000000000000031 --name mods");
+    like does("channel find $server qui"), qr/^300000000000000031 +quiet +0/m,
+        'a channel';
+    is $nginx->sql('select string_agg(name, \' \' order by name) from directory
+        where guild_id = ?', $server), 'Ida mods quiet', 'all are there';
+
+    $nginx->operator('POST', "/servers/$server/logs", [map { { event_id => $_,
+        type => 5, content => "by $_", target => { id => $_, name => 'x' } } }
+        '200000000000000031', '200000000000000032']);
+    my $log = does("logs $server --member Ida --type messageDelete");
+    like $log, qr/"by 200000000000000031"\n\z/, 'who is called so';
+    unlike $log, qr/0032/, '... and nobody else';
+    my (undef, $why, $status) = guildlog("logs $server --member Nobody");
+    is $status, 2, 'a name that nobody has';
+    like $why, qr/guildlog member find $server/, '... leads on';
+    does("$_->[0] delete $server $_->[1]")
+        for ['channel', '300000000000000031'], ['role', '400000000000000031'];
+};
+
+
+subtest 'types have names where entries are recorded' => sub {
+    my $line = '{"event_id":"named-%s","type":"%s","content":"%1$s"}' . "\n";
+    is does("record $server", join '', map { sprintf $line, @$_ }
+        [1, 'messageDelete'], [2, 'message_delete'], [3, 'message-edit']),
+        "recorded 3, duplicates 0\n", 'by key, however it is spelled';
+    is_deeply [sort map { $_->{type} } grep { ($_->{content} // '') =~ /^[123]$/ }
+        @{ api('/logs?limit=20')->{entries} }], [5, 5, 7], 'as the right types';
+    like +(guildlog("record $server", sprintf $line, 4, 'messageDelet'))[1],
+        qr/no type 'messageDelet', did you mean 'messageDelete'/, 'a slip';
+};
+
+
+subtest 'lanes' => sub {
+    does("pause $server");
+    like does("lane list $server"), qr/^the server is paused\nLANE .*OLDEST QUEUED/,
+        'a server is paused';
+    does("resume $server");
+    my ($lane) = does("lane list $server") =~ /^(\d+) +main +$main /m;
+    does("pause $server $lane");
+    like does("lane list $server"), qr/^$lane .* paused/m, 'and a lane';
+    does("resume $server $lane");
+    my $said = does("troubleshoot $server");
+    like $said, qr/^healthy\n/, 'nothing is wrong then';
+};
+
+
+subtest 'a whole configuration' => sub {
+    does("type set $server ban color=#ff0000");
+    does("tag set $server hello content=Hi");
+    my $file = $nginx->prefix . '/config.json';
+    does("config export $server -o '$file'");
+    is does("config diff '$file' $server"), '', 'of a server is what it is';
+    is_deeply json->decode(slurp($file))->{tags}, api('/config')->{tags},
+        'as GET /config has it';
+
+    # a file with the tokens of both servers
+    delete local $ENV{GUILDLOG_ADMIN_TOKEN};
+    local $ENV{GUILDLOG_TOKEN_FILE} = $nginx->file('tokens',
+        join("\n", $nginx->token($other), $as{token}), 0600);
+
+    does("tag set $other old content=Bye");
+
+    # its log channel is of the other server
+    my $wanted = json->decode(slurp($file));
+    $wanted->{serverlogConfigChannels}[0]{main_channel} = $free;
+    $nginx->file('config.json', json->encode($wanted));
+
+    my ($would, undef, $status) = guildlog("config diff '$file' $other");
+    is $status, 1, 'another one differs';
+    like $would, qr/^$other\n(?:  .*\n)+\z/, 'which is told by server';
+    like $would, qr/^  $_$/m for '- tag old', '\+ tag hello: content Hi',
+        'type ban: color #ff0000', '\+ ignore executor-roles 71',
+        'options: .*spoilers no → yes', "log channels: main_channel default → $free",
+        'filter words: enabled no → yes, .*', 'language: locale ja';
+
+    my ($dry, $hint) = guildlog("config apply '$file' $other");
+    is $dry, $would, 'apply says the same';
+    like $hint, qr/--yes/, '... and does nothing by itself';
+    my $tags = does("tag list $other");
+    like $tags, qr/^old/m, 'indeed';
+
+    is does("config apply '$file' $other --yes"), $would, 'then it does it';
+    is does("config diff '$file' $other"), '', 'and nothing differs';
+    is does("config apply '$file' $other --yes"), '', 'nor is anything done twice';
+    my @both = map { my $of = decoded(does("config export $_"));
+        delete $of->{guilds};
+        delete $of->{serverlogConfigChannels};
+        json->encode($of) =~ s/"(?:tag_)?id":"\d+"//gr } $server, $other;
+    is $both[0], $both[1], 'both servers say the same of themselves';
+
+    # several servers, and parts
+
+    does("config export $server $other -o '$file'");
+    does("ignore remove $server executor-roles 71");
+    does("language set $other de");
+    is +(guildlog("config diff '$file'"))[0], "$server\n  + ignore executor-roles"
+        . " 71\n$other\n  language: locale de → ja\n", 'each as it was';
+    does("config apply '$file' $other --yes");
+    is +(guildlog("config diff '$file'"))[0], "$server\n  + ignore executor-roles"
+        . " 71\n", 'only the one that was named';
+
+    $nginx->file('config.json', '{"tags":null,"serverlogConfigOptions":null}');
+    is does("config apply '$file' $server --yes"), "$server\n  - tag hello\n"
+        . '  options: buttons userID → customise,supportServer,userID,'
+        . " format_type compact → embed, spoilers yes → no\n",
+        'null empties a part';
+    is row('logging/channels')->{main_channel}, $main, 'others stay';
+
+    # what is refused
+
+    my $refused = sub {
+        my ($config, $status, $said) = @_;
+        $nginx->file('config.json', $config);
+        my ($out, $why, $is) = guildlog("config apply '$file' $server --yes");
+        is $is, $status, $config;
+        like $why, $said, 'says why';
+        return $out;
+    };
+    $refused->('{', 2, qr/no JSON/);
+    $refused->('{"tags":[{"tag_name":"a","contents":"b"}]}', 2,
+        qr/"tags" has no field "contents"/);
+    $refused->('{"tags":{}}', 2, qr/"tags" is no list/);
+    my $done = $refused->('{"settingsConfig":[{"locale":"xx"}],'
+        . '"tags":[{"tag_name":"a","content":"b"}]}', 3, qr/ 400: locale: /);
+    is $done, "$server\n  + tag a: content b\n", 'what was done before is told';
+    like does("tag list $server"), qr/^a +b/m, '... and was done';
+};
+
+
+subtest 'slips of the hand' => sub {
+    my %meant = ('server lst' => 'server list', 'srever list' => 'server list',
+        statsu => 'status', "logs $server --seach x" => 'search',
+        "option set $server spoiler=yes" => 'spoilers',
+        "ignore add $server contnt x" => 'content');
+    for my $words (sort keys %meant) {
+        my (undef, $why, $status) = guildlog($words);
+        is $status, 2, $words;
+        like $why, qr/did you mean '$meant{$words}'\?/, "means $meant{$words}";
+    }
+    unlike +(guildlog('nonsense'))[1], qr/did you mean/, 'but not anything';
+
+    local $ENV{GUILDLOG_URL} = $nginx->url . '/nowhere';
+    like +(guildlog("logs $server"))[1], qr/404: .*most often in \/api$/m,
+        'an address without an API is told from a thing that is not there';
+};
+
+
+subtest 'the examples' => sub {
+    require './util/guildlog';
+    no warnings 'once';
+    my @lines = map { my (undef, @of) = @$_; @of } @Guildlog::Command::examples;
+    cmp_ok @lines, '>', 10, 'there are some';
+    for (@lines) {
+        next if !/^guildlog /;
+        my $words = s/^guildlog //r =~ s/ > token$//r;
+        $words =~ s/100000000000000001/$server/g;
+        $words =~ s/100000000000000002/$other/g;
+        $words =~ s/300000000000000001/$main/g;
+        $words =~ s/300000000000000002/$voice/g;
+        $words =~ s/config\.json/'$nginx->{prefix}\/example.json'/g;
+        next if $words =~ / --follow$/;    # for ever: command.t has it
+        delete local $ENV{GUILDLOG_ADMIN_TOKEN} if $words =~ /^config/;
+        local $ENV{GUILDLOG_TOKEN_FILE} = "$nginx->{prefix}/tokens"
+            if $words =~ /^config/;
+        my (undef, $why, $status) = guildlog($words);
+        cmp_ok $status, '<', $words =~ /^config|troubleshoot|test-log/ ? 4 : 1,
+            $words or diag $why;
+    }
+    is_deeply [grep { $_->[0] eq 'More' } Guildlog::Command::grouped()], [],
+        'each command is below a heading';
+};
+
+done_testing;
