@@ -1,4 +1,4 @@
-# The commands that README.md has for an installation by hand, run as they stand
+# The commands that conf/INSTALL.md has for an installation by hand, run as they stand
 # in a clone on new machines that have nothing: to a first answer over TLS.
 # Needs root.
 
@@ -7,9 +7,9 @@ use Guildlog;
 use Guildlog::File;
 use Guildlog::Machine;
 
-my ($page) = slurp("$Guildlog::TOP/README.md")
-    =~ /^## By hand\n(.*?)^# API$/ms
-    or die "README.md has no part \"By hand\"\n";
+my ($page) = slurp("$Guildlog::TOP/conf/INSTALL.md")
+    =~ /^# By hand\n(.*?)^# When /ms
+    or die "INSTALL.md has no part \"By hand\"\n";
 
 # that of those who have no package is in place of the first
 my @blocks = grep { !/\.build\/plain/ } $page =~ /^```\n(.*?)^```\n/msg;

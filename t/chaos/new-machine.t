@@ -1,4 +1,4 @@
-# The two commands of README.md's quick start, as they stand there, on new
+# The commands of README.md's quick start, as they stand there, on new
 # machines that have nothing, by root and by a user who may use sudo: util/run
 # answers, some of util/test passes, and but for the packages nothing changes.
 # Needs root.
@@ -9,7 +9,7 @@ use Guildlog::File;
 use Guildlog::Machine;
 
 my ($page) = slurp("$Guildlog::TOP/README.md")
-    =~ /^# Quick start\n(.*?)^# /ms or die "README.md has no quick start\n";
+    =~ /^# Try it\n(.*?)^# /ms or die "README.md has no part \"Try it\"\n";
 my ($start, $ask) = $page =~ /^```\n(.*?)^```\n/msg;
 
 
