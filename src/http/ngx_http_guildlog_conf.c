@@ -19,6 +19,8 @@ typedef struct {
 } conf_operator_t;
 
 
+static char *conf_unknown(ngx_conf_t *cf,
+    const ngx_http_guildlog_conf_param_t *params, ngx_str_t *arg);
 static char *conf_set(ngx_conf_t *cf,
     const ngx_http_guildlog_conf_param_t *param, void *conf, ngx_str_t *value);
 static char *conf_plane_reads(ngx_conf_t *cf,
@@ -183,6 +185,17 @@ ngx_http_guildlog_conf_invalid(ngx_conf_t *cf, ngx_str_t *arg)
 }
 
 
+char *
+ngx_http_guildlog_conf_unknown(ngx_conf_t *cf, ngx_str_t *arg,
+    const char *known)
+{
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "invalid parameter \"%V\", it takes %s", arg, known);
+
+    return NGX_CONF_ERROR;
+}
+
+
 void
 ngx_http_guildlog_conf_used(ngx_conf_t *cf)
 {
@@ -235,8 +248,11 @@ ngx_http_guildlog_conf_params(ngx_conf_t *cf,
             }
         }
 
-        error = param->name ? conf_set(cf, param, conf, &value)
-                            : NGX_CONF_ERROR;
+        if (param->name == NULL) {
+            return conf_unknown(cf, params, arg);
+        }
+
+        error = conf_set(cf, param, conf, &value);
 
         if (error == NGX_CONF_ERROR) {
             return ngx_http_guildlog_conf_invalid(cf, arg);
@@ -250,6 +266,29 @@ ngx_http_guildlog_conf_params(ngx_conf_t *cf,
     }
 
     return NGX_CONF_OK;
+}
+
+
+static char *
+conf_unknown(ngx_conf_t *cf, const ngx_http_guildlog_conf_param_t *params,
+    ngx_str_t *arg)
+{
+    u_char                                *p, *last;
+    u_char                                 known[256];
+    const ngx_http_guildlog_conf_param_t  *param;
+
+    p = known;
+    last = known + sizeof(known) - 1;
+
+    for (param = params; param->name; param++) {
+        p = ngx_slprintf(p, last, "%s%s%s", param == params ? "" : ", ",
+                         param->name,
+                         param->type == NGX_HTTP_GUILDLOG_CONF_WORD ? "" : "=");
+    }
+
+    *p = '\0';
+
+    return ngx_http_guildlog_conf_unknown(cf, arg, (char *) known);
 }
 
 
@@ -377,7 +416,10 @@ ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         }
 
         if (glcf->prefix.data || args[i].data[0] != '/') {
-            return ngx_http_guildlog_conf_invalid(cf, &args[i]);
+            return ngx_http_guildlog_conf_unknown(cf, &args[i],
+                       cmd->offset == NGX_GUILDLOG_API
+                       ? "a prefix, database=, reads=, max_lag="
+                       : "a prefix, database=, plan=, open");
         }
 
         glcf->prefix = args[i];

@@ -81,6 +81,10 @@ ssize_t ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file,
 /* logs that the parameter is invalid; NGX_CONF_ERROR */
 char *ngx_http_guildlog_conf_invalid(ngx_conf_t *cf, ngx_str_t *arg);
 
+/* ... or that there is no such one, and those that there are */
+char *ngx_http_guildlog_conf_unknown(ngx_conf_t *cf, ngx_str_t *arg,
+    const char *known);
+
 /* NULL: logged */
 ngx_shm_zone_t *ngx_http_guildlog_conf_zone(ngx_conf_t *cf, ngx_str_t *name,
     size_t size, ngx_shm_zone_init_pt init);

@@ -12,6 +12,8 @@ static char *conf_database_target(ngx_conf_t *cf, void *field,
     ngx_str_t *value);
 static char *conf_database_init(ngx_conf_t *cf,
     ngx_guildlog_database_t *database);
+static void conf_database_in_clear(ngx_conf_t *cf,
+    ngx_guildlog_database_t *database);
 static ngx_int_t conf_database_password(ngx_conf_t *cf,
     ngx_guildlog_database_t *database);
 static ngx_guildlog_database_t *conf_database_named(
@@ -239,7 +241,40 @@ conf_database_init(ngx_conf_t *cf, ngx_guildlog_database_t *database)
         return NGX_CONF_ERROR;
     }
 
+    if (ngx_strcmp(database->sslmode.data, "disable") == 0) {
+        conf_database_in_clear(cf, database);
+    }
+
     return ngx_guildlog_db_host_resolve(cf, database);
+}
+
+
+/* passwords and logs that leave the host as they are */
+
+static void
+conf_database_in_clear(ngx_conf_t *cf, ngx_guildlog_database_t *database)
+{
+    ngx_str_t   *host;
+    ngx_uint_t   i;
+
+    host = database->hosts.elts;
+
+    for (i = 0; i < database->hosts.nelts; i++) {
+
+        if (host[i].data[0] == '/'
+            || ngx_strncmp(host[i].data, "127.", 4) == 0
+            || (host[i].len == 3 && ngx_strncmp(host[i].data, "::1", 3) == 0)
+            || (host[i].len == 9
+                && ngx_strncmp(host[i].data, "localhost", 9) == 0))
+        {
+            continue;
+        }
+
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "\"guildlog_database\" \"%V\" is reached over "
+                           "TCP without TLS: sslmode=verify-full encrypts what "
+                           "goes to \"%V\"", &database->name, &host[i]);
+    }
 }
 
 

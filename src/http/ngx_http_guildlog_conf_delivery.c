@@ -113,7 +113,8 @@ ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf, ngx_command_t *cmd,
             }
 
         } else {
-            return ngx_http_guildlog_conf_invalid(cf, &args[i]);
+            return ngx_http_guildlog_conf_unknown(cf, &args[i],
+                                                  "trusted=, agent_url=");
         }
     }
 
@@ -371,6 +372,14 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
                            "\"guildlog_delivery\" needs a "
                            "\"guildlog_platform\"");
         return NGX_CONF_ERROR;
+    }
+
+    if (delivery->bots[NGX_GUILDLOG_BOT_MAIN].data == NULL
+        && delivery->bots[NGX_GUILDLOG_BOT_PRO].data == NULL)
+    {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "\"guildlog_delivery\" has no "
+                           "\"guildlog_bot_token\": no channel gets a webhook");
     }
 
     ngx_conf_init_uint_value(delivery->rate, CONF_DELIVERY_RATE);

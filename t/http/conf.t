@@ -51,6 +51,18 @@ sub refused {
 }
 
 
+# it is accepted, and the operator is told of this
+sub warned {
+    my ($message, $http, $server) = @_;
+
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    my ($ok, $said) = test($http, $server);
+    my ($line) = grep { /\[warn\]/ } split /\n/, $said;
+    ok $ok && ($line // '') =~ $message, "$http warns" =~ s/\s+/ /gr
+        or diag $said;
+}
+
+
 sub accepted {
     my ($what, $http, $server) = @_;
 
@@ -74,6 +86,15 @@ accepted 'all parameters of guildlog_database', <<"CONF", $api;
         prepare=off;
     $key
 CONF
+
+refused qr/"pasword_file=x", it takes name=, host=, port=, .*, password_file=, /,
+    "guildlog_database pasword_file=x; $key", $api;
+refused qr/invalid parameter "port=x" in/, "guildlog_database port=x; $key", $api;
+
+# that is an address for documents
+warned qr/"default" is reached over TCP without TLS: .* goes to "192\.0\.2\.1"/,
+    "guildlog_database host=$_; $key", $api
+    for '192.0.2.1', '%%PREFIX%%,192.0.2.1';
 
 refused qr/invalid parameter "$_"/, "guildlog_database $_; $key", $api
     for 'port=0', 'port=65536', 'port=x', 'port=', 'host=', 'host=a,,b',
@@ -138,7 +159,9 @@ $nginx->file('huge.delivery.key', '0f' x 300, 0600);
 my $delivers = "$here; $key guildlog_delivery secret=delivery.key;";
 my $platform = 'guildlog_platform http://127.0.0.1:1/api/v10;';
 
-accepted 'a delivery', "$platform $delivers", $api;
+accepted 'a delivery', "$platform guildlog_bot_token main bot; $delivers", $api;
+warned qr/"guildlog_delivery" has no "guildlog_bot_token"/, "$platform $delivers",
+    $api;
 accepted 'all parameters of guildlog_delivery', <<"CONF", $api;
     $here;
     $here name=second;
@@ -458,6 +481,10 @@ refused qr/invalid parameter "max_lag=$_"/, $both,
     "location /a/ { guildlog_api reads=b max_lag=$_; }" for '999ms', 'x';
 refused qr/invalid parameter "$_"/, $both,
     "location /a/ { guildlog_operator $_; }" for 'reads=b', 'max_lag=5s';
+refused qr/"pln=pro", it takes a prefix, database=, plan=, open/, "$here; $key",
+    'location /a/ { guildlog_operator pln=pro; }';
+refused qr/"max-lag=1s", it takes a prefix, database=, reads=, max_lag=/,
+    "$here; $key", 'location /a/ { guildlog_api max-lag=1s; }';
 refused qr/no "guildlog_database" is named "default"/,
     "$here name=other; $key", $api;
 refused qr/location "[^"]+" does not tell the prefix/, "$here; $key",
