@@ -13,15 +13,16 @@ build=$top/.build
 # packages to build, to run, to test, to build nginx itself
 packages_build=(gcc libc6-dev make nginx-light nginx-dev libpq-dev
     libjansson-dev libjwt-dev libssl-dev)
-packages_run=("${packages_build[@]}" postgresql curl openssl perl)
+packages_run=("${packages_build[@]}" postgresql curl openssl perl
+    libyaml-libyaml-perl)
 packages_test=(busybox libcpanel-json-xs-perl libdbd-pg-perl
-    libio-socket-ssl-perl libyaml-libyaml-perl
+    libio-socket-ssl-perl
     libtap-parser-sourcehandler-pgtap-perl prometheus pgbouncer)
 packages_viewer=(chromium fonts-wqy-microhei)
 packages_python=(python3-discord mypy python3-pip python3-setuptools
     python3-venv python3-wheel)
 packages_bench=(wrk)
-packages_package=(build-essential debhelper)
+packages_package=(build-essential debhelper libyaml-libyaml-perl)
 packages_check=(clang-tidy)
 packages_valgrind=(valgrind)
 packages_fuzz=(clang llvm libclang-rt-dev)

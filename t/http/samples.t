@@ -92,6 +92,9 @@ subtest 'other sites start, whatever is wrong with guildlog' => sub {
     my $socket = $nginx->prefix . '/operator.sock';
 
     $conf =~ s/^ *#( *guildlog_|location .*\{$|\}$| +\w+=\w+;$)/$1/mg;
+    $conf =~ s/^( *)#(client_\w+_timeout|limit_conn)/$1$2/mg;
+    like $conf, qr/^ *limit_conn_zone.*^ *limit_conn /ms,
+        'what is a comment works where it is used';
     $conf =~ s{(guildlog_platform +https://)[^;]+}{$1nowhere.invalid/api} or die;
     $conf =~ s{host=/run/postgresql}{host=nowhere.invalid};
     $conf =~ s{host=/run/postgresql}{host=$dir/nowhere};
@@ -116,6 +119,12 @@ subtest 'other sites start, whatever is wrong with guildlog' => sub {
     is $neighbour->(), 'neighbour', 'no database, no platform, a socket left';
     is qx{curl -sk -o /dev/null -w '%{http_code}' https://127.0.0.1:$port/status/ready},
         503, 'guildlog is not ready';
+
+    for (['/', '/viewer/'], ['/viewer', '/viewer/']) {
+        like qx{curl -sk -o /dev/null -w '%{http_code} %{redirect_url}' \\
+            https://127.0.0.1:$port$_->[0]}, qr{^302 https://[^/]+$_->[1]$},
+            "$_->[0] leads to the log viewer";
+    }
 
     my $count = 0;
     for my $secret (@secrets) {

@@ -36,6 +36,19 @@ subtest 'it can be tried' => sub {
     is $?, 0, $start or diag $said;
     like $said, qr{http://127\.0\.0\.1:$free/viewer/}, 'says where the viewer is';
 
+    my $page = qx{curl -si http://127.0.0.1:$free/viewer/reference.html};
+    like $page, qr{^HTTP/1.1 200 .*^Content-Security-Policy: .*^<!doctype}msi,
+        'the reference of the API is beside the viewer';
+    my @paths = slurp("$Guildlog::TOP/conf/openapi.yaml") =~ m{^  (/\S*):$}mg;
+    cmp_ok @paths, '>', 30, 'there are endpoints';
+    is_deeply [grep { index($page, "<code>$_</code>") < 0 } @paths], [],
+        '... each of which it has';
+    my %there = map { $_ => 1 } $page =~ / id="([^"]+)"/g;
+    is_deeply [grep { !$there{$_} } $page =~ /href="#([^"]+)"/g], [],
+        'its links lead somewhere';
+    unlike $page, qr/<(?:script|style|img)|https?:\S+\.(?:js|css)/,
+        'and it needs nothing from elsewhere';
+
     $said = qx{bash -ec '. "\$0"' "@{[block($ask)]}" 2>&1};
     is $?, 0, 'what README.md asks then';
     like $said, qr/"name":"Demo"/, '... is answered';
