@@ -4,6 +4,11 @@ comment on table access is
     'Who may use the dashboard of a server, and how far.';
 comment on table active_ignore is
     'Requests of active ignore: what not to record, how often, until when.';
+comment on table alert is
+    'What the people of a server want to be told of: how many entries of which '
+    'types in how long.';
+comment on table alert_count is
+    'The latest entries that an alert counts, by whose they are.';
 comment on table delivery_node is
     'Workers that deliver, with or without a shard.';
 comment on table delivery_secret is

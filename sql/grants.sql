@@ -51,6 +51,7 @@ grant execute on function
     tags_get, tag_create, tag_patch, tag_delete,
     access_list, access_get, access_put, access_delete,
     filters_list, filter_get, filter_patch,
+    alerts_list, alert_get, alert_create, alert_patch, alert_delete,
     active_ignore_targets, active_ignore_executors,
     notifications_list, notifications_acknowledge, notification_acknowledge,
     search_members, search_channels, search_roles,

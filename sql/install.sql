@@ -78,6 +78,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0066_read
 \ir migrate.sql
+\set migration 0067_alerts
+\ir migrate.sql
 \set migration 0068_directory
 \ir migrate.sql
 
@@ -140,6 +142,7 @@ select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 \ir functions/record/record_many.sql
 \ir functions/record/rule.sql
 \ir functions/record/held.sql
+\ir functions/record/alert.sql
 
 \ir functions/delivery/refusal.sql
 \ir functions/delivery/lane.sql
@@ -175,6 +178,7 @@ select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 \ir functions/config/tag.sql
 \ir functions/config/access.sql
 \ir functions/config/filter.sql
+\ir functions/config/alert.sql
 \ir functions/config/active_ignore.sql
 \ir functions/config/directory.sql
 \ir functions/config/config.sql

@@ -49,6 +49,9 @@ static const char  *route_both_bots[] = { "main", "pro", NULL };
 static const char  *route_plans[] = { "free", "pro_lite", "pro", NULL };
 static const char  *route_levels[] = { "manage", "view", NULL };
 static const char  *route_actions[] = { "mask", "drop", NULL };
+static const char  *route_subjects[] = {
+    "server", "executor", "target", "channel", NULL
+};
 
 static const char  *route_buttons[] = {
     "userID", "supportServer", "customise", NULL
@@ -248,6 +251,30 @@ field  route_filter[] = {
     list("words", 0, 0, 500, &route_word),
     list("log_types", 0, 0, NGX_GUILDLOG_TYPES, &route_log_type),
     last
+};
+
+#define alert_fields                                                          \
+    id("channel", NULLABLE, 1),                                               \
+    id("role", NULLABLE, 1),                                                  \
+    boolean("enabled", 0),                                                    \
+    last
+
+field  route_new_alert[] = {
+    text("name", REQUIRED, 1, 64),
+    list("types", REQUIRED, 1, 20, &route_log_type),
+    integer("count", REQUIRED, 1, 100),
+    integer("seconds", REQUIRED, 1, 3600),
+    one_of("by", REQUIRED, route_subjects),
+    alert_fields
+};
+
+field  route_alert[] = {
+    text("name", 0, 1, 64),
+    list("types", 0, 1, 20, &route_log_type),
+    integer("count", 0, 1, 100),
+    integer("seconds", 0, 1, 3600),
+    one_of("by", 0, route_subjects),
+    alert_fields
 };
 
 #define ignored_fields                                                        \
@@ -538,6 +565,12 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     admin(filter_get, GET, "/filters/{}", route_filter_id, none, NULL),
     admin(filter_patch, PATCH, "/filters/{}", route_filter_id, none,
           route_filter),
+
+    admin(alerts_list, GET, "/alerts", none, none, NULL),
+    admin(alert_get, GET, "/alerts/{}", route_a_name, none, NULL),
+    admin(alert_create, POST, "/alerts", none, none, route_new_alert),
+    admin(alert_patch, PATCH, "/alerts/{}", route_a_name, none, route_alert),
+    admin(alert_delete, DELETE, "/alerts/{}", route_a_name, none, NULL),
 
     basic(active_ignore_targets, POST, "/active/ignore/targets", none, none,
           route_ignored_target),

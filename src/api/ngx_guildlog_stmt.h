@@ -120,6 +120,11 @@ typedef struct {
     S(filters_list, 4, READ)                                                  \
     S(filter_get, 5, READ)                                                    \
     S(filter_patch, 6, 0)                                                     \
+    S(alerts_list, 4, READ)                                                   \
+    S(alert_get, 5, READ)                                                     \
+    S(alert_create, 5, 0)                                                     \
+    S(alert_patch, 6, 0)                                                      \
+    S(alert_delete, 5, 0)                                                     \
     S(notifications_list, 4, READ)                                            \
     S(notifications_acknowledge, 4, 0)                                        \
     S(notification_acknowledge, 5, 0)                                         \

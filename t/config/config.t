@@ -11,7 +11,7 @@ my $path = "/servers/$server/config";
 
 my @parts = qw(guilds serverlogConfigChannels serverlogConfigOptions
     serverlogConfigCustomOptions serverlogConfigIgnoreStandard settingsConfig
-    tags access);
+    tags access alerts);
 
 
 sub config {

@@ -44,6 +44,7 @@ begin
         coalesce(type_rows(guild, bot, null), 'null'),
         ',"settingsConfig":', coalesce(settings_rows(guild, bot), 'null'),
         ',"access":', coalesce(access_rows(guild, bot, null), 'null'),
+        ',"alerts":', coalesce(alerts_rows(guild, bot), 'null'),
         ',"serverlogConfigIgnoreStandard":', ignored);
 
     if ignored <> '' and tags <> ''

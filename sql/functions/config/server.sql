@@ -73,6 +73,11 @@ begin
      where t.guild_id = guild and t.bot = server_reset.bot;
     delete from filter f
      where f.guild_id = guild and f.bot = server_reset.bot;
+    delete from alert a
+     where a.guild_id = guild and a.bot = server_reset.bot;
+    delete from alert_count c
+     where c.guild_id = guild and c.bot = server_reset.bot;
+    perform alerts_sync(guild, bot);
     delete from access a
      where a.guild_id = guild and a.bot = server_reset.bot;
     update token t

@@ -42,6 +42,7 @@ begin
 
     return case when jsonb_typeof(value) = 'string'
                      or field ~ '^(main_channel|log_channel|category_)'
+                     or field in ('channel', 'role')
                 then to_jsonb(left(value #>> '{}', 1024))
                 else value end;
 end $$;

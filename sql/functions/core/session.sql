@@ -75,10 +75,18 @@ begin
 end $$;
 
 
+-- Who does what nobody does, and what a token does.
+
+create or replace function executor_api()
+returns jsonb language sql immutable as $$
+    select '{"id": "0", "name": "API"}'::jsonb
+$$;
+
+
 create or replace function executor()
 returns jsonb language sql stable as $$
-    select coalesce(nullif(current_setting('guildlog.executor', true), ''),
-                    '{"id": "0", "name": "API"}')::jsonb
+    select coalesce(nullif(current_setting('guildlog.executor', true),
+                           '')::jsonb, executor_api())
 $$;
 
 

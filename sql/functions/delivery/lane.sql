@@ -23,7 +23,11 @@ begin
          union
         select t.log_channel from logging_type t
          where t.guild_id = guild and t.bot = channels_used.bot
-           and t.log_channel > 0);
+           and t.log_channel > 0
+         union
+        select a.channel from alert a
+         where a.guild_id = guild and a.bot = channels_used.bot
+           and a.channel is not null);
 end $$;
 
 
@@ -60,8 +64,8 @@ begin
 end $$;
 
 
--- Is there room for lanes to these channels? With 113 channels of each bot a
--- server has 226; those that are closing count as well.
+-- Is there room for lanes to these channels? With 133 channels of each bot a
+-- server has 266; those that are closing count as well.
 
 create or replace function lanes_room(guild bigint, bot smallint,
     channels bigint[])
@@ -79,7 +83,7 @@ declare
                             where l.guild_id = guild
                               and l.state <> 'closed');
 begin
-    if more > 0 and have + more > 256 then
+    if more > 0 and have + more > 300 then
         perform refuse(429, 'too many log channels that were used are still '
                             'being left, try again later');
     end if;

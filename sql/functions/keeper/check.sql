@@ -53,6 +53,7 @@ declare
                   where a.guild_id = guild and a.bot = check_head.bot);
     oldest   constant bigint := id_time(entry_first(guild, bot, 0,
                                                     9223372036854775807));
+    watched  constant smallint[] := alerts_watched(guild, bot);
 begin
     select * into head from log_head h
      where h.guild_id = guild and h.bot = check_head.bot;
@@ -68,6 +69,9 @@ begin
                 coalesce(head.first_log_at <= oldest, false)),
                ('blocked', 'at most ' || head.arrival, head.blocked::text,
                 head.blocked <= head.arrival),
+               ('watched', coalesce(watched::text, 'none'),
+                coalesce(head.watched::text, 'none'),
+                watched is not distinct from head.watched),
                ('due_at, as something waits', 'a time', 'none',
                 head.arrival = head.blocked or head.due_at is not null))
                d (what, expected, found, fits)

@@ -38,6 +38,8 @@ begin
     delete from token t where t.guild_id = guild;
     delete from logging_channels c where c.guild_id = guild;
     delete from logging_type t where t.guild_id = guild;
+    delete from alert a where a.guild_id = guild;
+    update log_head h set watched = null where h.guild_id = guild;
     update log_arrival a
        set held_to = null, dstatus = 0, dreason = 'off'
      where a.guild_id = guild and a.held_to is not null;

@@ -228,6 +228,11 @@ begin
     delete from active_ignore a
      where a.guild_id = guild
        and a.subject_id = operator_person_forget.user_id::text;
+    delete from alert_count c
+     using alert t
+     where c.guild_id = guild and t.guild_id = guild and t.bot = c.bot
+       and t.alert_id = c.alert_id and t.by in ('executor', 'target')
+       and c.subject = operator_person_forget.user_id;
     delete from notification n
      where n.guild_id = guild
        and (n.executor_id = operator_person_forget.user_id

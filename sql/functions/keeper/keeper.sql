@@ -188,6 +188,9 @@ begin
         select h.guild_id, h.bot from log_arrival h
          where h.held_to > clock_timestamp() + interval '10 seconds'
             or h.held_to < clock_timestamp() - interval '1 hour'
+         union
+        select c.guild_id, c.bot from alert_count c
+         where c.day < day_now() - 1
     loop
         perform keeper_each('requests', its.guild_id, its.bot,
                             'select requests_forget($1, $2)', null);
@@ -238,7 +241,13 @@ begin
      where h.guild_id = guild and h.bot = requests_forget.bot
        and h.held_to > ahead;
 
-    return n + held_expire(guild, bot);
+    n := n + held_expire(guild, bot);
+
+    delete from alert_count c
+     where c.guild_id = guild and c.bot = requests_forget.bot
+       and c.day < day_now() - 1;
+
+    return n;
 end $$;
 
 

@@ -108,6 +108,7 @@ begin
                 where a.guild_id = guild and a.bot = rebuild_head.bot)),
            due_at = case when greatest(h.arrival, last) > h.blocked
                          then coalesce(h.due_at, clock_timestamp()) end,
+           watched = alerts_watched(guild, h.bot),
            first_log_at = least(h.first_log_at, id_time(entry_first(
                guild, h.bot, 0, 9223372036854775807)))
      where h.guild_id = guild and h.bot = rebuild_head.bot;

@@ -446,6 +446,10 @@ begin
        and a.held_to is not null
        and a.arrival = arrivals[p.place];
 
+    if arrivals is not null then
+        perform alerts_released(guild, bot, arrivals);
+    end if;
+
     return query
         select n.id, n.channel from unnest(ids, channels) n (id, channel)
          where n.channel is not null

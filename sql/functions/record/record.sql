@@ -59,7 +59,8 @@ call type_make('recording', $$
     holds     boolean,           -- active ignore is on somewhere
     lists     ignored,
     channels  logging_channels,
-    first_at  bigint             -- of the server's first log, ms
+    first_at  bigint,            -- of the server's first log, ms
+    watched   smallint[]         -- the types that alerts count; null: none
 $$);
 
 
@@ -263,8 +264,20 @@ begin
 
     ids := record_store(h, received, b, docs, verdicts, routes,
                         special.holds, special.first_at);
-    ids := record_answered(h, b.events, verdicts, ids);
+    if special.counts then
+        perform alerts_see(h, received, b, docs, verdicts, special.holds);
+    end if;
 
+    ids := record_answered(h, b.events, verdicts, ids);
+    perform heads_come_due(h);
+end $$;
+
+
+-- A run of the index of searches may be due.
+
+create or replace function heads_come_due(h heads)
+returns void language plpgsql as $$
+begin
     perform search_come_due(n.guild, n.bot)
        from unnest(h.guilds, h.bots, h.sizes, h.arrivals)
                 n (guild, bot, size, arrival)
@@ -399,7 +412,7 @@ begin
                         then ignored_of(n.guild, n.bot) end,
                    case when c.guild_id is not null
                         then row(c.*)::logging_channels end,
-                   l.first_log_at)::recording
+                   l.first_log_at, l.watched)::recording
           from unnest(h.guilds, h.bots) with ordinality n (guild, bot, place)
           left join lateral (
                select x.plan from server x
@@ -407,7 +420,7 @@ begin
                   and (h.lone is null or x.guild_id = h.lone) offset 0) s
             on true
           left join lateral (
-               select x.first_log_at from log_head x
+               select x.first_log_at, x.watched from log_head x
                 where x.guild_id = n.guild and x.bot = n.bot
                   and (h.lone is null or x.guild_id = h.lone) offset 0) l
             on true
@@ -433,17 +446,17 @@ end $$;
 
 create or replace function heads_special(settings recording[],
     out roles boolean, out places boolean, out holds boolean,
-    out first_at bigint)
+    out counts boolean, out first_at bigint)
 language plpgsql immutable as $$
 begin
     select bool_or((s.lists).executor_roles is not null
                    or (s.lists).target_roles is not null),
            bool_or((s.lists).channels is not null
                    or (s.lists).categories is not null),
-           bool_or(s.holds),
+           bool_or(s.holds), bool_or(s.watched is not null),
            case when bool_and(s.first_at is not null)
                 then max(s.first_at) end
-      into roles, places, holds, first_at
+      into roles, places, holds, counts, first_at
       from unnest(settings) s;
 end $$;
 

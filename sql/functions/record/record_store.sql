@@ -194,7 +194,8 @@ begin
         select coalesce(t.active_ignore, (s.options).active_ignore)
           from unnest(h.heads, types) with ordinality u (head, type, place)
           join unnest(h.settings) with ordinality
-                   s (free, options, holds, lists, channels, first_at, head)
+                   s (free, options, holds, lists, channels, first_at,
+                      watched, head)
             on s.head = u.head
           left join lateral (
                select x.active_ignore from logging_type x

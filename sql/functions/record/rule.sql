@@ -153,7 +153,7 @@ begin
                   from generate_subscripts(verdicts, 1) n offset 0) e
           left join unnest(h.settings) with ordinality
                         s (free, options, holds, lists, channels, first_at,
-                           head) on s.head = e.head
+                           watched, head) on s.head = e.head
           left join (
             select d.head, t.id, c.enabled,
                    coalesce(c.log_channel,
@@ -175,7 +175,7 @@ begin
               join log_type t on t.id = d.type
               join unnest(h.settings) with ordinality
                        s (free, options, holds, lists, channels, first_at,
-                          head) on s.head = d.head
+                          watched, head) on s.head = d.head
               left join lateral (
                    select x.* from logging_type x
                     where x.guild_id = h.guilds[d.head]
@@ -250,7 +250,8 @@ begin
       from unnest(h.heads, b.executors, b.targets) with ordinality
                e (head, executor, target, place)
       join unnest(h.settings) with ordinality
-               s (free, options, holds, lists, channels, first_at, head)
+               s (free, options, holds, lists, channels, first_at, watched,
+                  head)
         on s.head = e.head
       left join lateral (
            select d.roles::text[] from directory_one(h.guilds[e.head], 0,
@@ -278,7 +279,8 @@ begin
       from unnest(h.heads, b.channels, b.parents, b.categories)
                with ordinality e (head, channel, parent, category, place)
       join unnest(h.settings) with ordinality
-               s (free, options, holds, lists, channels, first_at, head)
+               s (free, options, holds, lists, channels, first_at, watched,
+                  head)
         on s.head = e.head
       left join lateral place_among(h.guilds[e.head], s.lists, e.channel,
                                     e.parent, e.category) p

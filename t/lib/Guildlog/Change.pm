@@ -19,7 +19,7 @@ our @EXPORT = qw(changed one_change no_change at_once tables);
 my $json = Cpanel::JSON::XS->new->canonical;
 
 my @configuration = qw(server token settings logging_channels logging_options
-    logging_type ignore_entry tag access filter notification active_ignore
+    logging_type ignore_entry tag access filter alert notification active_ignore
     directory);
 
 

@@ -7,10 +7,10 @@ select pg_temp.answers(status, body, 401, '{}', 'a dead token reads nothing')
   from config_get(:nobody);
 select is((select string_agg(k, ' ') from json_object_keys(body::json) k),
           'guilds serverlogConfigChannels serverlogConfigOptions '
-          'serverlogConfigCustomOptions settingsConfig access '
+          'serverlogConfigCustomOptions settingsConfig access alerts '
           'serverlogConfigIgnoreStandard tags', 'the parts')
   from config_get(:me);
-select is(count(*)::int, 7, 'null where nothing is stored')
+select is(count(*)::int, 8, 'null where nothing is stored')
   from config_get(:me), json_each(body::json) p
  where p.value::text = 'null';
 

@@ -78,6 +78,11 @@ $$, $$
         ('api', 'filters_list', null),
         ('api', 'filter_get', 'filter_id text'),
         ('api', 'filter_patch', 'filter_id text, input jsonb'),
+        ('api', 'alerts_list', null),
+        ('api', 'alert_get', 'alert_id text'),
+        ('api', 'alert_create', 'input jsonb'),
+        ('api', 'alert_patch', 'alert_id text, input jsonb'),
+        ('api', 'alert_delete', 'alert_id text'),
         ('api', 'active_ignore_targets', 'input jsonb'),
         ('api', 'active_ignore_executors', 'input jsonb'),
         ('api', 'notifications_list', null),
@@ -381,7 +386,7 @@ select is_empty($$
                                   lane_closed,lane_open_idx,lane_odd_idx,
                                   access_user_idx,log_head_due_at_idx,
                                   log_block_settle_idx,pair_due_idx,
-                                  log_day_day_idx}'::regclass[])
+                                  log_day_day_idx,alert_count_day_idx}'::regclass[])
 $$, 'and every index, but of the lists of what all servers have to do, and of '
     'whose a channel and a webhook is, and whose dashboard one may use');
 select is_empty($$

@@ -273,6 +273,49 @@ class ApiOperations(Methods):
             body, guild_id=guild_id or self.server, filter_id=filter_id,
             bot=bot)
 
+    async def alerts_list(
+            self, *, guild_id: One = None, bot: One = None) -> Any:
+        """List the alerts"""
+        return await self._call(
+            'GET',
+            '/servers/{guild_id}/alerts',
+            guild_id=guild_id or self.server, bot=bot)
+
+    async def alert_create(
+            self, *, body: Any, guild_id: One = None, bot: One = None) -> Any:
+        """Create an alert"""
+        return await self._call(
+            'POST',
+            '/servers/{guild_id}/alerts',
+            body, guild_id=guild_id or self.server, bot=bot)
+
+    async def alert_get(
+            self, *, alert_id: str | int, guild_id: One = None,
+            bot: One = None) -> Any:
+        """Read one alert"""
+        return await self._call(
+            'GET',
+            '/servers/{guild_id}/alerts/{alert_id}',
+            guild_id=guild_id or self.server, alert_id=alert_id, bot=bot)
+
+    async def alert_patch(
+            self, *, alert_id: str | int, body: Any, guild_id: One = None,
+            bot: One = None) -> Any:
+        """Change one alert"""
+        return await self._call(
+            'PATCH',
+            '/servers/{guild_id}/alerts/{alert_id}',
+            body, guild_id=guild_id or self.server, alert_id=alert_id, bot=bot)
+
+    async def alert_delete(
+            self, *, alert_id: str | int, guild_id: One = None,
+            bot: One = None) -> Any:
+        """Delete one alert"""
+        return await self._call(
+            'DELETE',
+            '/servers/{guild_id}/alerts/{alert_id}',
+            guild_id=guild_id or self.server, alert_id=alert_id, bot=bot)
+
     async def tags_get(
             self, *, guild_id: One = None, bot: One = None) -> Any:
         """List the tags"""
