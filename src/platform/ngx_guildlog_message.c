@@ -15,6 +15,9 @@
 
 #define MESSAGE_SIZE     4096   /* of the body, to begin */
 
+/* an alert's role, before it */
+#define MESSAGE_ROLE     "<@&%V>"
+
 /* behind a plain entry, before its time; nobody's text has "#" as it is */
 #define MESSAGE_MARK     "\n-# %V \xc2\xb7 <t:"
 
@@ -174,9 +177,21 @@ message_start(message_t *message, ngx_pool_t *pool)
     ngx_guildlog_json_init(&message->json, pool, MESSAGE_SIZE);
     ngx_guildlog_json_begin(&message->json, '{');
 
+    if ((message->first.plain || message->first.role.len)
+        && ngx_guildlog_message_text_init(&message->content, pool,
+                                          MESSAGE_CONTENT)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    if (message->first.role.len) {
+        (void) ngx_guildlog_message_text_add(&message->content, MESSAGE_ROLE,
+                                             &message->first.role);
+    }
+
     if (message->first.plain) {
-        return ngx_guildlog_message_text_init(&message->content, pool,
-                                              MESSAGE_CONTENT);
+        return NGX_OK;
     }
 
     message->left = MESSAGE_TOTAL;
@@ -197,7 +212,9 @@ message_append(message_t *message, ngx_guildlog_message_item_t *item)
     ngx_guildlog_message_file_t  *file;
 
     if (message->packed == MESSAGE_ENTRIES
-        || (message->packed && item->plain != message->first.plain))
+        || (message->packed && (item->plain != message->first.plain
+                                || item->role.len
+                                || message->first.role.len)))
     {
         return NGX_DECLINED;
     }
@@ -236,11 +253,17 @@ static ngx_int_t
 message_plain(message_t *message, ngx_guildlog_message_item_t *item)
 {
     ngx_str_t                    tail;
-    ngx_uint_t                   units, room;
+    ngx_uint_t                   most, units, room;
     ngx_guildlog_message_text_t  text, end, *content;
 
-    if (ngx_guildlog_message_text_init(&text, message->pool, MESSAGE_CONTENT)
-        != NGX_OK
+    content = &message->content;
+
+    /* but for the role, nothing is before an alert */
+
+    most = item->role.len ? content->left - (sizeof(MESSAGE_NEXT) - 1)
+           : MESSAGE_CONTENT;
+
+    if (ngx_guildlog_message_text_init(&text, message->pool, most) != NGX_OK
         || ngx_guildlog_message_text_init(&end, message->pool,
                                           NGX_GUILDLOG_MESSAGE_TAIL)
            != NGX_OK)
@@ -270,10 +293,9 @@ message_plain(message_t *message, ngx_guildlog_message_item_t *item)
 
     (void) ngx_guildlog_message_text_put(&text, &tail);
 
-    units = MESSAGE_CONTENT - text.left;
-    content = &message->content;
+    units = most - text.left;
 
-    if (message->packed) {
+    if (content->pos != content->start) {
         if (units + sizeof(MESSAGE_NEXT) - 1 > content->left) {
             return NGX_DECLINED;
         }
@@ -296,26 +318,39 @@ message_finish(message_t *message)
     ngx_str_t               content;
     ngx_guildlog_json_t    *w;
 
-    static const ngx_str_t  mentions = ngx_string("{\"parse\":[]}");
-
     w = &message->json;
 
-    if (message->first.plain) {
-        content.data = message->content.start;
-        content.len = message->content.pos - message->content.start;
-
-        ngx_guildlog_json_key(w, "content");
-        ngx_guildlog_json_string(w, &content);
-
-    } else {
+    if (!message->first.plain) {
         ngx_guildlog_json_end(w);
     }
 
+    content.data = message->content.start;
+    content.len = message->content.pos - message->content.start;
+
+    if (content.len) {
+        ngx_guildlog_json_key(w, "content");
+        ngx_guildlog_json_string(w, &content);
+    }
+
     ngx_guildlog_json_key(w, "allowed_mentions");
-    ngx_guildlog_json_raw(w, &mentions);
+    ngx_guildlog_json_begin(w, '{');
+    ngx_guildlog_json_key(w, "parse");
+    ngx_guildlog_json_begin(w, '[');
+    ngx_guildlog_json_end(w);
+
+    if (message->first.role.len) {
+        ngx_guildlog_json_key(w, "roles");
+        ngx_guildlog_json_begin(w, '[');
+        ngx_guildlog_json_string(w, &message->first.role);
+        ngx_guildlog_json_end(w);
+    }
+
+    ngx_guildlog_json_end(w);
+
+    /* nobody is woken by a log, but whom an alert mentions */
 
     ngx_guildlog_json_key(w, "flags");
-    ngx_guildlog_json_number(w, MESSAGE_QUIET);
+    ngx_guildlog_json_number(w, message->first.role.len ? 0 : MESSAGE_QUIET);
 
     if (message->packed == 1
         && ngx_guildlog_message_buttons(message->pool, &message->first, w)

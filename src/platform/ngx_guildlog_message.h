@@ -73,8 +73,9 @@ void ngx_guildlog_message_looks(ngx_guildlog_message_conf_t *conf,
 /*
  * One message of as many of the n entries, from the first on, as fit: at most
  * 10 entries or 2,000 units of text, embeds and text never together; several
- * entries have no buttons.  The same entries give the same bytes, and which
- * ones are packed does not depend on those behind them.
+ * entries have no buttons.  An alert that mentions a role is a message by
+ * itself, with the mention as text.  The same entries give the same bytes, and
+ * which ones are packed does not depend on those behind them.
  *
  * NGX_OK: *packed entries, at least one.  NGX_DECLINED: the first is no entry
  * and never will be.  NGX_ERROR: out of memory.

@@ -23,6 +23,7 @@ static void message_item_cleanup(void *data);
 static void message_item_name(const ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_who_t *who, const char *key, ngx_uint_t user,
     const char *other);
+static void message_item_alert(ngx_guildlog_message_item_t *item);
 static void message_link_time(ngx_guildlog_message_text_t *text,
     const char *mark, int64_t ms, ngx_uint_t ago);
 static ngx_uint_t message_link_is_plain(const ngx_str_t *url);
@@ -132,6 +133,8 @@ ngx_guildlog_message_item_read(ngx_guildlog_message_item_t *item,
         item->target.places = item->executor.places;
     }
 
+    message_item_alert(item);
+
     item->spoilers = entry->conf.spoilers
                      && (item->marks & NGX_GUILDLOG_MARK_SAID);
     item->plain = entry->conf.format == NGX_GUILDLOG_FORMAT_PLAIN
@@ -221,6 +224,28 @@ message_item_name(const ngx_guildlog_message_item_t *item,
     who->zero = who->id.len == 1 && who->id.data[0] == '0';
     who->user = user && who->known && !who->zero;
     who->mention = who->user ? "@" : who->known ? other : NULL;
+}
+
+
+/* what rules of the platform did has somebody else's id, or none */
+
+static void
+message_item_alert(ngx_guildlog_message_item_t *item)
+{
+    ngx_str_t  action;
+
+    static const ngx_str_t  alert = ngx_string("alert");
+
+    ngx_guildlog_message_item_get(item->json, "action", &action);
+
+    item->alert = item->type == NGX_GUILDLOG_TYPE_ALERT && item->executor.zero
+                  && ngx_guildlog_str_eq(&action, &alert);
+
+    ngx_guildlog_message_item_get(item->json, "role_id", &item->role);
+
+    if (!item->alert || !ngx_guildlog_value_is_id(&item->role)) {
+        ngx_str_null(&item->role);
+    }
 }
 
 

@@ -49,9 +49,13 @@ typedef struct {
                                                          message's content */
     unsigned                             gone:1;
     unsigned                             same:1;   /* executor and target */
+    unsigned                             alert:1;  /* of the guild */
     ngx_guildlog_message_who_t           executor;
     ngx_guildlog_message_who_t           target;
     ngx_guildlog_message_who_t           channel;
+    ngx_str_t                            role;    /* that the message of an
+                                                     alert mentions; empty:
+                                                     none */
     ngx_uint_t                           told;    /* bits of places, by its
                                                      sentence */
 } ngx_guildlog_message_item_t;

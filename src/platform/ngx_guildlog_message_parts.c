@@ -235,6 +235,15 @@ ngx_guildlog_message_parts_shows(const ngx_guildlog_message_item_t *item,
         return 0;
     }
 
+    /* nobody made an alert but the service, and it mentions its role */
+
+    if (item->alert && (part->place == NGX_GUILDLOG_PLACE_EXECUTOR
+                        || part->place == NGX_GUILDLOG_PLACE_ACTION
+                        || part->place == NGX_GUILDLOG_PLACE_ROLE))
+    {
+        return 0;
+    }
+
     if (part->place == NGX_GUILDLOG_PLACE_TEXT) {
         return 1;
     }

@@ -24,6 +24,11 @@
 
 #define ID        "123456789012345678"
 
+#define ALERT "{\"id\":\"12\",\"type\":101,\"timestamp\":0,"                  \
+              "\"executor\":{\"id\":\"0\",\"name\":\"API\"},"                 \
+              "\"target\":{\"id\":\"7\",\"name\":\"A\"},\"name\":\"R\","      \
+              "\"count\":5,\"action\":\"alert\",\"value\":\"5 in 30 s\""
+
 
 static const ngx_guildlog_message_style_t  style = {
     ngx_string("https://support.example/x"),
@@ -1076,6 +1081,17 @@ test_packing(void)
     (void) made(e, 3, &s, &packed);
     tap_is(packed, 1, "embeds and text do not");
 
+    docs[1] = ALERT;
+    (void) build(3, docs, 0, 0, &packed);
+    tap_is(packed, 3, "an alert that mentions nobody goes with others");
+
+    docs[1] = ALERT ",\"role_id\":\"34\"";
+    (void) build(3, docs, 0, 0, &packed);
+    tap_is(packed, 1, "one that mentions a role does not go behind them");
+
+    (void) build(2, &docs[1], 2, 0, &packed);
+    tap_is(packed, 1, "nor do they behind it");
+
     docs[1] = "{\"id\":\"1\",\"type\":";
     (void) build(3, docs, 0, 0, &packed);
     tap_is(packed, 1, "what is no entry waits for its own message");
@@ -1290,6 +1306,8 @@ typedef struct {
 
 #define TAIL  "],\"allowed_mentions\":{\"parse\":[]},\"flags\":4096}"
 #define TEXT  "\",\"allowed_mentions\":{\"parse\":[]},\"flags\":4096}"
+#define ROLE  "\",\"allowed_mentions\":{\"parse\":[],\"roles\":[\"34\"]},"    \
+              "\"flags\":0}"
 
 
 static const message_case_t  cases[] = {
@@ -1416,6 +1434,33 @@ static const message_case_t  cases[] = {
       "\\n**Reason:** bad\","
       "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15548997,"
       "\"footer\":{\"text\":\"12\"}}" TAIL },
+
+    { "an alert", 0,
+      ALERT ",\"role_id\":\"34\"",
+
+      "{\"embeds\":[{\"title\":\"Automation rule acted\","
+      "\"description\":\"Alert **R** (5 \u00d7): <@7>\","
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":9807270,"
+      "\"footer\":{\"text\":\"12\"},\"fields\":["
+      "{\"name\":\"Member\",\"value\":\"A (`7`)\",\"inline\":true},"
+      "{\"name\":\"Found\",\"value\":\"5 in 30 s\",\"inline\":false}]}],"
+      "\"content\":\"<@&34>" ROLE },
+
+    { "an alert as compact plain text", 3,
+      ALERT ",\"role_id\":\"34\"",
+
+      "{\"content\":\"<@&34>\\nAlert **R** (5 \u00d7): <@7>\\n"
+      "**Found:** 5 in 30 s\\n-# 12 \u00b7 <t:0:F>" ROLE },
+
+    { "an alert without a role", 0,
+      ALERT,
+
+      "{\"embeds\":[{\"title\":\"Automation rule acted\","
+      "\"description\":\"Alert **R** (5 \u00d7): <@7>\","
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":9807270,"
+      "\"footer\":{\"text\":\"12\"},\"fields\":["
+      "{\"name\":\"Member\",\"value\":\"A (`7`)\",\"inline\":true},"
+      "{\"name\":\"Found\",\"value\":\"5 in 30 s\",\"inline\":false}]}" TAIL },
 
     { "plain text", 2,
       "{\"id\":\"12\",\"type\":7,\"timestamp\":1754000000123,"

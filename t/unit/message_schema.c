@@ -402,6 +402,13 @@ static const struct {
     { "white space", "{'content':' \\n','allowed_mentions':{'parse':[]}}" },
     { "mentions", "{'content':'a'}" },
     { "everyone", "{'content':'a','allowed_mentions':{'parse':['everyone']}}" },
+    { "two roles", "{'content':'a','allowed_mentions':{'parse':[],"
+                   "'roles':['1','2']}}" },
+    { "a role and all others", "{'content':'a','allowed_mentions':{"
+                               "'parse':['roles'],'roles':['1']}}" },
+    { "a role, and who is answered", "{'content':'a','allowed_mentions':{"
+                                     "'parse':[],'roles':['1'],"
+                                     "'replied_user':true}}" },
     { "no embed", "{'embeds':[],'allowed_mentions':{'parse':[]}}" },
     { "an unknown flag",
       "{'content':'a','flags':1,'allowed_mentions':{'parse':[]}}" },
