@@ -79,7 +79,10 @@ for my $how (
     [GUILD_MEMBERS_CHUNK => sub { (members => [{ user => $_[0] }]) }],
     [MESSAGE_CREATE => sub { (id => id(900 + $n++), channel_id => id(11),
         content => 'hello', author => $_[0], member => { roles => [] }) }],
-    [GUILD_MEMBER_REMOVE => sub { (user => $_[0]) }])
+    [GUILD_MEMBER_REMOVE => sub {
+        packet('GUILD_MEMBER_ADD', user => user(1), roles => []);
+        (user => $_[0])
+    }])
 {
     my ($t, $d) = @$how;
     packet($t, $d->(user(1, avatar => $hash[1])));

@@ -98,7 +98,8 @@ select is(has_function_privilege(r, 'guildlog.server_get(text, bigint, '
               'smallint, smallint)', 'execute'), true, 'both serve the API')
   from unnest(array[:'role', :'other']) r;
 select is(has_function_privilege(:'operator', 'guildlog.operator_server_put('
-              'bigint, jsonb)', 'execute'), true, 'the operator''s works on');
+              'bigint, jsonb, text)', 'execute'), true,
+          'the operator''s works on');
 select is(has_function_privilege(:'nobody', 'guildlog.shard_of(bigint)',
                                  'execute'), true,
           'privileges granted by hand stay');
