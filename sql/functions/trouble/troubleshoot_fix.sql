@@ -101,7 +101,8 @@ end $$;
 
 
 -- Wherever the channel stands, or that category or log type has one, it is
--- followed what they follow by themselves.
+-- followed what they follow by themselves. An alert is told where service logs
+-- go.
 
 create or replace function fix_channel(token text, guild bigint, bot smallint,
     input jsonb)
@@ -109,6 +110,7 @@ returns boolean language plpgsql as $$
 declare
     fields  jsonb;
     types   smallint[];
+    alerts  text[];
 begin
     if coalesce(input ->> 'channelId', input ->> 'category',
                 input ->> 'logType') is null
@@ -134,15 +136,23 @@ begin
            and t.log_channel = coalesce((input ->> 'channelId')::bigint,
                                         t.log_channel));
 
+    alerts := array(
+        select a.alert_id from alert a
+         where a.guild_id = guild and a.bot = fix_channel.bot
+           and not input ?| '{category,logType}'
+           and a.channel = (input ->> 'channelId')::bigint);
+
     if fields is not null then
         perform channels_patch(token, guild, bot, 1::smallint, fields);
     end if;
 
+    perform alert_patch(token, guild, bot, 1::smallint, a, '{"channel": null}')
+       from unnest(alerts) a;
     perform type_patch(token, guild, bot, 1::smallint, t,
                        '{"log_channel": null}')
        from unnest(types) t;
 
-    return fields is not null or cardinality(types) > 0;
+    return fields is not null or types <> '{}' or alerts <> '{}';
 end $$;
 
 

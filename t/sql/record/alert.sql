@@ -1,7 +1,7 @@
 -- Alerts fire in the transaction that records.
 
 \ir ../setup.psql
-select plan(38);
+select plan(41);
 
 select channels_patch(:me, '{"main_channel": "5", "category_service": "6"}')
 \g /dev/null
@@ -180,6 +180,17 @@ select alert_patch(:me, alert_id, '{"name": "x", "channel": "8"}') from alert
 select pg_temp.told(39, 802) \g /dev/null
 select is(pg_temp.said('{name}'), 'x',
           'with another name it goes on');
+
+-- a channel that is gone, and people who are forgotten
+
+select is(body, '{"applied": true}', 'the troubleshooter clears a channel')
+  from troubleshoot_fix(:me, '{"kind": "clear_log_channel", "channelId": "8"}');
+select is(channel, null, 'of alerts, too') from alert where guild_id = :guild;
+select operator_person_forget(:guild, 7) \g /dev/null
+select is(count(*)::int, 0, 'what is counted of a person goes with them')
+  from alert_count where guild_id = :guild and subject = 7;
+insert into alert_count select guild_id, bot, alert_id, 5, day_now(), null, '{}'
+  from alert where guild_id = :guild;
 
 -- what nobody asks for any more goes
 
