@@ -59,6 +59,7 @@ grant execute on function
     pacing_get, preview, troubleshoot_ask, troubleshoot_get, troubleshoot_fix,
     troubleshoot_test, troubleshoot_report, refusals_told,
     logs_pieces, logs_page, logs_plain, logs_one, logs_export, logs_actors,
+    logs_histogram,
     search_open, search_slices, search_tail, search_bad, logs_found,
     logs_begin, logs_tail, logs_news, logs_tokens
 to :api;

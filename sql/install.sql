@@ -162,6 +162,7 @@ select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 
 \ir functions/read/logs.sql
 \ir functions/read/logs_pieces.sql
+\ir functions/read/logs_histogram.sql
 \ir functions/read/logs_old.sql
 \ir functions/read/log_export.sql
 \ir functions/read/log_stream.sql

@@ -165,6 +165,12 @@ field  route_page[] = {
     last
 };
 
+field  route_histogram[] = {
+    log_fields,
+    integer_or("buckets", 1, 200, "60"),
+    last
+};
+
 field  route_export[] = {
     log_fields,
     one_of_or("locale", route_languages, "en"),
@@ -557,6 +563,8 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
          NGX_GUILDLOG_EXPORT),
     logs(logs_stream, logs_stream, "/stream", route_stream, 0,
          NGX_GUILDLOG_STREAM),
+    logs(logs_histogram, logs_histogram, "/histogram", route_histogram,
+         STANDBY, NGX_GUILDLOG_HISTOGRAM),
     logs(logs_actors, logs_actors, "/actors", none, STANDBY,
          NGX_GUILDLOG_ROW),
     entry(logs_one, "/logs/{}", route_an_id),

@@ -30,6 +30,7 @@ typedef enum {
     NGX_GUILDLOG_KNOWN,          /* what the module knows by itself */
     NGX_GUILDLOG_ME,             /* a row, of the person of the cookie */
     NGX_GUILDLOG_ENTRY,          /* a row that becomes a LogEntry, or none */
+    NGX_GUILDLOG_HISTOGRAM,      /* pieces that are counted by time */
     NGX_GUILDLOG_PAGE,           /* rows that become a LogPage */
     NGX_GUILDLOG_EXPORT,         /* rows of a file, chunk by chunk */
     NGX_GUILDLOG_STREAM,         /* events, as long as somebody listens */

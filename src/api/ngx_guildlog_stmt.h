@@ -211,12 +211,13 @@ typedef struct {
     S(logs_export_next, logs_export, 13, READ|LONG|PATIENT)
 
 /*
- * A page in pieces: see sql/functions/read/logs_pieces.sql.
+ * A page in pieces, and a histogram: see sql/functions/read/.
  * S(function, number of arguments, flags)
  */
 
 #define NGX_GUILDLOG_PIECE_STMTS(S)                                           \
-    S(logs_pieces, 12, READ)
+    S(logs_pieces, 12, READ)                                                  \
+    S(logs_histogram, 8, READ|LONG)
 
 #define NGX_GUILDLOG_STMT_BYTES  1048576
 

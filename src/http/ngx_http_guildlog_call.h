@@ -23,6 +23,8 @@ typedef struct ngx_http_guildlog_call_s      ngx_http_guildlog_call_t;
 typedef struct ngx_http_guildlog_endpoint_s  ngx_http_guildlog_endpoint_t;
 typedef struct ngx_http_guildlog_export_s    ngx_http_guildlog_export_t;
 typedef struct ngx_http_guildlog_search_s    ngx_http_guildlog_search_t;
+typedef struct ngx_http_guildlog_histogram_s
+                                          ngx_http_guildlog_histogram_t;
 typedef struct ngx_http_guildlog_page_s      ngx_http_guildlog_page_t;
 typedef struct ngx_http_guildlog_parts_s     ngx_http_guildlog_parts_t;
 typedef struct ngx_http_guildlog_listener_s  ngx_http_guildlog_listener_t;
@@ -104,6 +106,7 @@ struct ngx_http_guildlog_call_s {
     ngx_http_guildlog_result_pt    handler;    /* of its result */
     ngx_guildlog_seat_t           *seat;       /* NULL: none, or uncounted */
     ngx_http_guildlog_search_t    *search;     /* NULL: nothing is searched */
+    ngx_http_guildlog_histogram_t *histogram;
     ngx_http_guildlog_parts_t     *parts;      /* NULL: none was sent */
     ngx_http_guildlog_export_t    *export;
     ngx_http_guildlog_listener_t  *listener;

@@ -62,6 +62,7 @@ static const ngx_http_guildlog_endpoint_t  request_endpoints[] = {
     { NULL, request_submit, ngx_http_guildlog_types_answer },
     { NULL, ngx_http_guildlog_me_start, NULL },
     { NULL, request_submit, ngx_http_guildlog_entry_answer },
+    { NULL, ngx_http_guildlog_histogram_start, NULL },
     { NULL, ngx_http_guildlog_page_start, NULL },
     { NULL, ngx_http_guildlog_export_start, NULL },
     { NULL, ngx_http_guildlog_stream_start, NULL },

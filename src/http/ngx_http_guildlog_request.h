@@ -34,6 +34,8 @@ ngx_int_t ngx_http_guildlog_entry_answer(ngx_http_guildlog_call_t *call,
 
 ngx_int_t ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call);
 
+ngx_int_t ngx_http_guildlog_histogram_start(ngx_http_guildlog_call_t *call);
+
 ngx_int_t ngx_http_guildlog_large_start(ngx_http_guildlog_call_t *call);
 
 ngx_int_t ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call);

@@ -361,7 +361,13 @@ search_opened(ngx_http_guildlog_search_t *search)
     }
 
     result->shown = search->filter.shown;
+    result->slots = search->slots;
     search->result = result;
+
+    if (search->slots) {
+        ngx_memzero(search->slots->counts,
+                    search->slots->n * sizeof(search->slots->counts[0]));
+    }
 
     if (ngx_http_guildlog_worker.strings) {
         result->strings_get = strings_get;

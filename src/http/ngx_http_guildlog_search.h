@@ -123,6 +123,10 @@ struct ngx_http_guildlog_search_s {
     ngx_uint_t                     tries;
     int64_t                        payer;
 
+    /* may be set behind start(): what was found is counted in them */
+
+    ngx_guildlog_find_slots_t     *slots;
+
     /* what was found */
 
     ngx_http_guildlog_search_head_t  head;     /* its state until found()

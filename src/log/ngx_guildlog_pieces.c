@@ -34,6 +34,9 @@ typedef struct {
 } pieces_part_t;
 
 
+typedef ngx_int_t (*pieces_count_pt)(const ngx_str_t *text, int64_t *counts);
+
+
 struct ngx_guildlog_pieces_s {
     ngx_pool_t                    *pool;
     const u_char                  *want;       /* by type: 1, wanted; NULL:
@@ -52,11 +55,7 @@ struct ngx_guildlog_pieces_s {
 static ngx_int_t pieces_types(ngx_guildlog_pieces_t *pieces,
     const ngx_str_t *types, const u_char **set);
 static ngx_int_t pieces_count(ngx_guildlog_pieces_t *pieces, int64_t flags,
-    const ngx_str_t *types);
-static ngx_int_t pieces_count_days(ngx_guildlog_pieces_t *pieces,
-    int64_t flags, const ngx_str_t *days);
-static void pieces_add_count(ngx_guildlog_pieces_t *pieces, int64_t flags,
-    ngx_uint_t type, int64_t n);
+    const ngx_str_t *text, pieces_count_pt count);
 static ngx_int_t pieces_part(ngx_guildlog_pieces_t *pieces,
     pieces_part_t *part, const ngx_str_t *columns);
 static ngx_int_t pieces_places_decided(const ngx_str_t *text,
@@ -118,10 +117,10 @@ ngx_guildlog_pieces_add(ngx_guildlog_pieces_t *pieces, int64_t n,
         return pieces_types(pieces, types, &pieces->asked);
 
     case 'c':
-        return pieces_count(pieces, n, types);
+        return pieces_count(pieces, n, types, ngx_guildlog_pieces_count_types);
 
     case 'd':
-        return pieces_count_days(pieces, n, doc);
+        return pieces_count(pieces, n, doc, ngx_guildlog_pieces_count_days);
 
     case 'h':
         if (pieces->hot.doc.data || n <= 0) {
@@ -187,7 +186,28 @@ pieces_types(ngx_guildlog_pieces_t *pieces, const ngx_str_t *types,
 
 static ngx_int_t
 pieces_count(ngx_guildlog_pieces_t *pieces, int64_t flags,
-    const ngx_str_t *types)
+    const ngx_str_t *text, pieces_count_pt count)
+{
+    int64_t     n[NGX_GUILDLOG_TYPES];
+    ngx_uint_t  i;
+
+    ngx_memzero(n, sizeof(n));
+
+    if (count(text, n) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
+        pieces->window[i] += (flags & PIECES_WINDOW) ? n[i] : 0;
+        pieces->below[i] += (flags & PIECES_BELOW) ? n[i] : 0;
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_guildlog_pieces_count_types(const ngx_str_t *types, int64_t *counts)
 {
     size_t    i;
     uint32_t  n[256];
@@ -207,19 +227,19 @@ pieces_count(ngx_guildlog_pieces_t *pieces, int64_t flags,
             return NGX_DECLINED;
         }
 
-        pieces_add_count(pieces, flags, i - PIECES_TYPE, n[i]);
+        counts[i - PIECES_TYPE] += n[i];
     }
 
     return NGX_OK;
 }
 
 
-static ngx_int_t
-pieces_count_days(ngx_guildlog_pieces_t *pieces, int64_t flags,
-    const ngx_str_t *days)
+ngx_int_t
+ngx_guildlog_pieces_count_days(const ngx_str_t *days, int64_t *counts)
 {
-    u_char    *p, *last;
-    uint64_t   n;
+    u_char      *p, *last;
+    uint64_t     n;
+    ngx_uint_t   type;
 
     p = days->data;
     last = p + days->len;
@@ -235,31 +255,16 @@ pieces_count_days(ngx_guildlog_pieces_t *pieces, int64_t flags,
             n = n * 10 + (*p - '0');
         }
 
-        if ((n & ((1 << PIECES_TYPE_BITS) - 1)) >= NGX_GUILDLOG_TYPES
-            || n > INT64_MAX)
-        {
+        type = n & ((1 << PIECES_TYPE_BITS) - 1);
+
+        if (type >= NGX_GUILDLOG_TYPES || n > INT64_MAX) {
             return NGX_DECLINED;
         }
 
-        pieces_add_count(pieces, flags, n & ((1 << PIECES_TYPE_BITS) - 1),
-                         n >> PIECES_TYPE_BITS);
+        counts[type] += n >> PIECES_TYPE_BITS;
     }
 
     return NGX_OK;
-}
-
-
-static void
-pieces_add_count(ngx_guildlog_pieces_t *pieces, int64_t flags, ngx_uint_t type,
-    int64_t n)
-{
-    if (flags & PIECES_WINDOW) {
-        pieces->window[type] += n;
-    }
-
-    if (flags & PIECES_BELOW) {
-        pieces->below[type] += n;
-    }
 }
 
 

@@ -46,6 +46,12 @@ ngx_guildlog_pieces_t *ngx_guildlog_pieces_create(ngx_pool_t *pool);
 ngx_int_t ngx_guildlog_pieces_add(ngx_guildlog_pieces_t *pieces, int64_t n,
     const ngx_str_t *columns);
 
+/* adds to the counts by type what such a text says; NGX_DECLINED: it is none */
+ngx_int_t ngx_guildlog_pieces_count_types(const ngx_str_t *types,
+    int64_t *counts);
+ngx_int_t ngx_guildlog_pieces_count_days(const ngx_str_t *days,
+    int64_t *counts);
+
 /* entries below the position, of the types that are wanted */
 int64_t ngx_guildlog_pieces_total(const ngx_guildlog_pieces_t *pieces);
 

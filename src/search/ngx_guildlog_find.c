@@ -276,6 +276,10 @@ ngx_guildlog_find_doc(ngx_guildlog_find_t *find, int64_t id,
 
     find->counts[match.type]++;
 
+    if (find->slots) {
+        find->slots->counts[ngx_guildlog_find_ids_slot(find, id)][match.type]++;
+    }
+
     if (id < state->top) {
         find->rest[match.type]++;
 

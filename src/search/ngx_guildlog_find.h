@@ -53,9 +53,21 @@ typedef void (*ngx_guildlog_find_put_pt)(void *data, int64_t key, int32_t day,
 typedef struct ngx_guildlog_find_state_s  ngx_guildlog_find_state_t;
 
 
+/* matches by type, in slots of ids */
+
+typedef struct {
+    int64_t                        first;
+    int64_t                        step;
+    ngx_uint_t                     n;
+    int64_t                      (*counts)[NGX_GUILDLOG_TYPES];
+} ngx_guildlog_find_slots_t;
+
+
 typedef struct {
     /* may be set behind create() */
 
+    ngx_guildlog_find_slots_t     *slots;  /* NULL: none; all of the window is
+                                              in one of them */
     u_char                        *shown;  /* by type: '1': it is among ids;
                                               NULL: all of match->types */
     ngx_guildlog_find_get_pt       strings_get;    /* NULL: none are kept */

@@ -158,6 +158,10 @@ ngx_int_t ngx_guildlog_find_strings(ngx_guildlog_find_t *find,
 ngx_int_t ngx_guildlog_find_strings_postings(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment);
 
+/* the slot that an id of the window is in */
+ngx_uint_t ngx_guildlog_find_ids_slot(const ngx_guildlog_find_t *find,
+    int64_t id);
+
 /* counts, with ids where it needs them; then the newest ids */
 ngx_int_t ngx_guildlog_find_ids(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment);

@@ -28,11 +28,14 @@ static ngx_int_t find_strings_entries(ngx_guildlog_find_t *find,
     ngx_guildlog_find_part_t *part);
 static ngx_uint_t find_ids_found(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment);
-static ngx_uint_t find_ids_cut(const ngx_guildlog_find_state_t *state,
+static ngx_uint_t find_ids_cut(const ngx_guildlog_find_t *find,
     const ngx_guildlog_find_segment_t *segment);
 static void find_ids_count(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment, ngx_uint_t type, ngx_uint_t from,
     ngx_uint_t to, ngx_uint_t below);
+static void find_ids_slots(ngx_guildlog_find_t *find,
+    ngx_guildlog_find_segment_t *segment, const ngx_guildlog_find_part_t *part,
+    ngx_uint_t type, ngx_uint_t from, ngx_uint_t to);
 static ngx_int_t find_ids_whole(ngx_guildlog_find_t *find,
     ngx_guildlog_find_part_t *part);
 static ngx_uint_t find_ids_place(const ngx_guildlog_find_part_t *part,
@@ -431,7 +434,7 @@ ngx_guildlog_find_ids(ngx_guildlog_find_t *find,
 
     ngx_memcpy(segment->found, state->spare, size);
 
-    if (find_ids_cut(state, segment)) {
+    if (find_ids_cut(find, segment)) {
         segment->whole = 1;
 
         return ngx_guildlog_find_part_want(find, segment, find_ids_whole, 0,
@@ -443,6 +446,11 @@ ngx_guildlog_find_ids(ngx_guildlog_find_t *find,
     for (kind = segment->kinds; kind < segment->last; kind++) {
         find_ids_count(find, segment, kind->type, kind->from, kind->to,
                        segment->first < state->top ? kind->to : kind->from);
+
+        if (find->slots) {
+            find_ids_slots(find, segment, NULL, kind->type, kind->from,
+                           kind->to);
+        }
     }
 
     return NGX_OK;
@@ -499,12 +507,22 @@ find_ids_found(ngx_guildlog_find_t *find, ngx_guildlog_find_segment_t *segment)
 /* 1: of the day, not every entry counts alike */
 
 static ngx_uint_t
-find_ids_cut(const ngx_guildlog_find_state_t *state,
+find_ids_cut(const ngx_guildlog_find_t *find,
     const ngx_guildlog_find_segment_t *segment)
 {
-    int32_t  day;
+    int32_t                           day;
+    const ngx_guildlog_find_state_t  *state;
 
     day = segment->day;
+    state = find->state;
+
+    if (find->slots
+        && ngx_guildlog_find_ids_slot(find, segment->first)
+           != ngx_guildlog_find_ids_slot(find, segment->first
+                                               + NGX_GUILDLOG_SEGMENT_DAY - 1))
+    {
+        return 1;
+    }
 
     return (day == ngx_guildlog_segment_day(state->low)
             && segment->first < state->low)
@@ -537,6 +555,46 @@ find_ids_count(ngx_guildlog_find_t *find, ngx_guildlog_find_segment_t *segment,
 }
 
 
+/* those of a type, in the order of their ids; part NULL: all in one slot */
+
+static void
+find_ids_slots(ngx_guildlog_find_t *find, ngx_guildlog_find_segment_t *segment,
+    const ngx_guildlog_find_part_t *part, ngx_uint_t type, ngx_uint_t from,
+    ngx_uint_t to)
+{
+    int64_t                     id;
+    ngx_uint_t                  slot, end;
+    ngx_guildlog_find_slots_t  *slots;
+
+    slots = find->slots;
+
+    while (from < to) {
+        id = part ? find_ids_at(part, from) : segment->first;
+        slot = ngx_guildlog_find_ids_slot(find, id);
+
+        end = part ? find_ids_place(part, from, to,
+                                     slots->first + (slot + 1) * slots->step)
+                   : to;
+
+        slots->counts[slot][type] += ngx_guildlog_segment_count(segment->found,
+                                                                from, end);
+        find->state->left -= FIND_IDS_WORK;
+        from = end;
+    }
+}
+
+
+ngx_uint_t
+ngx_guildlog_find_ids_slot(const ngx_guildlog_find_t *find, int64_t id)
+{
+    int64_t  n;
+
+    n = (id - find->slots->first) / find->slots->step;
+
+    return ngx_max(0, ngx_min(n, (int64_t) find->slots->n - 1));
+}
+
+
 static ngx_int_t
 find_ids_whole(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
 {
@@ -554,6 +612,10 @@ find_ids_whole(ngx_guildlog_find_t *find, ngx_guildlog_find_part_t *part)
         top = find_ids_place(part, low, high, state->top);
 
         find_ids_count(find, segment, kind->type, low, high, top);
+
+        if (find->slots) {
+            find_ids_slots(find, segment, part, kind->type, low, high);
+        }
 
         if (find_ids_take(find, part, kind->type, low, top) != NGX_OK) {
             return NGX_ERROR;

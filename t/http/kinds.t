@@ -16,10 +16,12 @@ my $at = "/servers/$server";
 
 my %may = (
     basic => [qw(active_ignore_executors active_ignore_targets log_types)],
-    read  => [qw(log_types logs_actors logs_export logs_one logs_page
-        logs_stream search_channels search_members search_roles server_get)],
+    read  => [qw(log_types logs_actors logs_export logs_histogram logs_one
+        logs_page logs_stream search_channels search_members search_roles server_get)],
 );
-my %query = (search_channels => '?query=gen', search_members => '?query=ann');
+my $now = int time * 1000;
+my %query = (search_channels => '?query=gen', search_members => '?query=ann',
+    logs_histogram => '?after=' . ($now - 60_000) . "&before=$now");
 
 $nginx->operator('PUT', "$at/members/5", { name => 'Ann' });
 $nginx->operator('PUT', "$at/channels/6", { name => 'general' });

@@ -3,7 +3,7 @@
 # exact, always".  Entries are recorded, some late, some are deleted again, and
 # queries are asked, with any part of the entries in blocks and any part of the
 # index for searches.  Each page must be the one that a plain look at all entries
-# gives.
+# gives, and each histogram has in its buckets what such a look finds there.
 #
 # GUILDLOG_SEED repeats a run, GUILDLOG_QUERIES makes it longer.
 
@@ -12,6 +12,7 @@ use Guildlog;
 use Guildlog::Index;
 use Guildlog::Random;
 use List::Util qw(min uniq);
+use Time::HiRes qw(time);
 
 use constant { HOUR => 3_600_000, DAY => 86_400_000 };
 
@@ -248,12 +249,53 @@ sub wrong {
 }
 
 
+# a histogram, from the first millisecond that it says it counts
+sub wrong_histogram {
+    my ($server, $q) = @_;
+
+    my $most   = chance(0.5) ? between(1, 8) : between(9, 200);
+    my $string = query_string({ %$q, buckets => $most });
+    my @now    = (now());
+    my $answer = $nginx->get("/servers/$server->{id}/logs/histogram?$string",
+        token => $server->{token});
+    return "$string: " . $answer->status if $answer->status != 200;
+    push @now, now() + 1;    # the database rounds
+
+    my ($want, undef, $walled) = expected($server, $q);
+    my $got = $answer->json;
+    my ($from, $to, $step) = @$got{qw(from to step)};
+    my @wall = map { $_ - $server->{retention} } @now;
+    my $cut  = !defined $q->{after} || $q->{after} + 1 < $wall[0];
+
+    return "$string: from $from" if $cut
+        ? $from < $wall[0] || $from > $wall[1] : $from != $q->{after} + 1;
+    return "$string: to $to" if $to < $from || $to > $from
+        && (defined $q->{before} ? $to != $q->{before}
+            : $to <= $now[0] || $to > $now[1] + 1);
+    return "$string: step $step" if $step * $most < $to - $from
+        || $step > 1 && ($step - 1) * $most >= $to - $from;
+    return "$string: walled" if !!$got->{walled} != !!$walled;
+
+    my %bucket;
+    for my $entry (@$want) {
+        my $n = int(($entry->{timestamp} - $from) / $step);
+        $bucket{$n}{ $category{ $entry->{type} } }++;
+    }
+    my @want = map { { at => $from + $_ * $step, counts => $bucket{$_} } }
+        sort { $a <=> $b } keys %bucket;
+    my ($is, $was) = map { json->encode($_) } $got->{buckets}, \@want;
+    return $is eq $was ? undef : "$string: $is, not $was";
+}
+
+
 sub ask {
     my ($server, $n, $what) = @_;
 
     my $wrong;
     for (1 .. $n) {
-        last if $wrong = wrong($server, query_of($server));
+        my $q = query_of($server);
+        last if $wrong = wrong($server, $q)
+            || chance(0.3) && wrong_histogram($server, $q);
     }
     ok !$wrong, "$n queries: $what" or diag "seed $seed: $wrong";
 }

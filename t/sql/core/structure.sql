@@ -136,6 +136,9 @@ $$, $$
         ('logs', 'logs_page', 'most integer, below bigint, known text'),
         ('logs', 'logs_pieces', 'most integer, below bigint, known text, '
                                 'placed boolean, bytes integer'),
+        ('plain', 'logs_histogram', 'token text, guild bigint, bot smallint, '
+             'kind smallint, after bigint, before bigint, buckets integer, '
+             'counted boolean'),
         ('logs', 'logs_export', 'locale text, since bigint, below bigint, '
                                 'most integer, ids bigint[]'),
         ('plain', 'logs_one', 'token text, guild bigint, bot smallint, '

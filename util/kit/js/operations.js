@@ -106,6 +106,8 @@ export const API = {
         '/servers/{guild_id}/logs'],
     logsExport: ['GET',
         '/servers/{guild_id}/logs/export'],
+    logsHistogram: ['GET',
+        '/servers/{guild_id}/logs/histogram'],
     logsActors: ['GET',
         '/servers/{guild_id}/logs/actors'],
     logsOne: ['GET',

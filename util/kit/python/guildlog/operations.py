@@ -467,6 +467,21 @@ class ApiOperations(Methods):
             channel=channel, member=member, memberRole=memberRole, role=role,
             locale=locale, format=format, bom=bom, ids=ids)
 
+    async def logs_histogram(
+            self, *, guild_id: One = None, bot: One = None, search: One = None,
+            after: One = None, before: One = None, category: Many = None,
+            type: Many = None, channel: One = None, member: One = None,
+            memberRole: One = None, role: One = None,
+            buckets: One = None) -> Any:
+        """Count the server's logs by time and category"""
+        return await self._call(
+            'GET',
+            '/servers/{guild_id}/logs/histogram',
+            guild_id=guild_id or self.server, bot=bot, search=search,
+            after=after, before=before, category=category, type=type,
+            channel=channel, member=member, memberRole=memberRole, role=role,
+            buckets=buckets)
+
     async def logs_actors(
             self, *, guild_id: One = None, bot: One = None) -> Any:
         """List who appears as an executor within the plan's window"""
