@@ -1,37 +1,54 @@
-// A message as the platform shows it, drawn from the server's own last entry
-// of a type, or from an example where there is none as yet.
+// A message as the platform shows it: the API makes it of the server's own last
+// entry of a type, or of an example where there is none as yet.
 
-import {get, session} from './api.js';
-import {changeLine} from './changes.js';
-import {ARROW, fill, foreign, h, plain} from './dom.js';
+import {change, get, mayOnlyLook, session} from './api.js';
+import {fill, foreign, h} from './dom.js';
 import {hexOf} from './form.js';
 import {typeOf} from './log-types.js';
-import {sentenceOf} from './sentence.js';
 import {t} from './texts.js';
-import {timeNode} from './time.js';
-import {BUTTONS, LABELS, count} from './words.js';
+import {relativeTime, timeNode} from './time.js';
 
-const SIGNS = {executor: '@', target: '@', channel: ''};
-const PEOPLE = ['executor', 'target', 'channel'];
-const FACTS = ['role', 'name', 'count', 'emoji', 'action', 'until', 'value',
-    'reason'];
+// what the messages have of the platform's markup, and how it is drawn
+const MARKS = new RegExp([/\\(?<escaped>.)/, /\*\*(?<bold>.+?)\*\*/,
+    /```(?:\w*\n)?(?<fenced>[^]*?)```/, /`(?<code>[^`\n]+)`/,
+    /\|\|(?<hidden>[^]+?)\|\|/, /<(?<named>(?:@&?|#)\d+)>/,
+    /<a?(?<emoji>:\w+:)\d+>/, /<t:(?<time>\d+:\w)>/,
+    /\[(?<link>[^\]]+)\]\(<[^>]*>\)/].map(({source}) => source).join('|'),
+'u');
 
-// said once, by the changes
-const BEFORE = ['before', 'after'];
+const DRAW = {
+    escaped: (text) => text,
+    bold: (text, entry) => h('strong', null, marked(text, entry)),
+    fenced: (text) => h('code', null, text),
+    code: (text) => h('code', null, text),
+    hidden: (text, entry) => h('span', {class: 'spoiler',
+        title: t('example.spoiler')}, marked(text, entry)),
+    named: (text, entry) => h('span', {class: 'mention'},
+        foreign(nameOf(text, entry))),
+    emoji: (text) => text,
+    time: (text) => timeOf(...text.split(':')),
+    link: (text) => h('u', null, text),
+};
 
-// whose profile a button leads to
-const PERSONS = ['author', 'member'];
+const BLOCKS = {'> ': 'quoted', '-# ': 'footer'};
+
+// of a long list, and characters of each: more is not in a message
+const MESSAGES = 50;
+const WRITTEN = 250;
 
 // what will be known of the last entry, by server, bot and type
 const read = new Map();
 
+// by place: what it waits for
+const turns = new WeakMap();
+
 const EXAMPLE = {
-    id: '1', executor: {id: '200000000000000001', name: 'Ann'},
+    executor: {id: '200000000000000001', name: 'Ann'},
     target: {id: '200000000000000002', name: 'Bob'},
     channel: {id: '300000000000000001', name: t('example.channel')},
     role: t('example.role'), name: t('example.name'),
-    reason: t('example.reason'), count: 3, action: null,
-    value: t('example.value'), emoji: {id: '', name: 'wave'},
+    reason: t('example.reason'), count: 3,
+    value: t('example.value'), emoji: {name: 'wave'},
     content: t('example.content'), contentAfter: t('example.contentAfter'),
 };
 
@@ -39,216 +56,139 @@ const EXAMPLE = {
 // settings: format_type, color, buttons and spoilers as the API has them
 export async function preview(place, type, settings) {
     const key = `${session.server} ${session.bot} ${type}`;
+    const turn = {};
 
-    place.dataset.type = type;
+    // who may change nothing may not ask for it either
+    if (mayOnlyLook()) {
+        return;
+    }
+    turns.set(place, turn);
     if (!read.has(key)) {
         read.set(key, get('/logs', new URLSearchParams({type, limit: 1}))
             .then(({entries: [entry]}) => entry, () => undefined));
     }
 
     const last = await read.get(key);
-    const entry = last ?? exampleOf(type);
+    const entry = last ? recorded(last) : exampleOf(type);
+    const drawn = await change('POST', '/preview', {
+        entry: {...entry, event_id: 'preview'},
+        settings: settingsOf(settings),
+    }).then(({message}) => messageNode(message, entry),
+        ({message}) => h('p', {class: 'note'}, message));
 
-    if (place.dataset.type !== String(type)) {
-        return;
+    if (turns.get(place) === turn) {
+        fill(place, h('figure', {class: 'preview'},
+            h('figcaption', {class: 'note'},
+                t(last ? 'example.last' : 'example.none')), drawn));
     }
-    fill(place, h('figure', {class: 'preview'},
-        h('figcaption', {class: 'note'},
-            t(last ? 'example.last' : 'example.none')),
-        messageNode(entry, settings)));
+}
+
+
+function settingsOf({format_type: format, color, buttons, spoilers}) {
+    return {format_type: format ?? undefined, color, buttons,
+        spoilers: spoilers === undefined ? undefined : Boolean(spoilers)};
+}
+
+
+// an entry of the log as it was handed in
+function recorded({id, delivery, messages, messagesTruncated, ...entry}) {
+    const more = messages.length - MESSAGES;
+
+    return {...entry,
+        messages: messages.length < 3 ? messages
+            : messages.slice(0, MESSAGES).map(({content, ...message}) => ({
+                ...message, content: content?.slice(0, WRITTEN)})),
+        messagesTruncated: more > 0 ? (messagesTruncated ?? 0) + more
+            : messagesTruncated};
 }
 
 
 function exampleOf(type) {
     const {fields} = typeOf(type);
-    const used = Object.entries(EXAMPLE).filter(([name]) =>
-        name === 'id' || Object.hasOwn(fields, name));
 
-    return {executor: null, target: null, channel: null, content: null,
-        contentAfter: null, changes: null, messages: [],
-        ...Object.fromEntries(used), type, timestamp: Date.now(),
-        ...fields.executor === fields.target && {target: null}};
+    return {...Object.fromEntries(Object.entries(EXAMPLE).filter(([name]) =>
+        Object.hasOwn(fields, name))), type, timestamp: Date.now(),
+    ...fields.executor === fields.target && {target: null}};
 }
 
 
-function messageNode(entry, {format_type: format, color, buttons,
-    spoilers})
-{
-    const embed = !(format > 1);
-    const compact = format % 2 === 1;
-    const node = embed ? embedNode(entry, compact, spoilers)
-        : textNode(entry, compact, spoilers);
-
-    if (embed) {
-        node.style.borderInlineStartColor = hexOf(color
-            ?? typeOf(entry.type).color);
-    }
+function messageNode({content, embeds = [], components = []}, entry) {
     return h('div', {class: 'message'},
         h('p', {class: 'from'}, h('strong', null, 'Guildlog'), ' ',
             h('small', {class: 'badge'}, 'APP'), ' ',
             timeNode(entry.timestamp)),
-        node,
-        h('p', {class: 'buttons'}, linksOf(entry, buttons
-            ?? Object.keys(BUTTONS)).map((label) =>
+        embeds.map((embed) => embedNode(embed, entry)),
+        content && h('div', {class: 'text'}, blocksOf(content, entry)),
+        h('p', {class: 'buttons'}, components.flatMap((row) =>
+            row.components).map(({label}) =>
             h('span', null, foreign(label), ' ↗'))));
 }
 
 
-function embedNode(entry, compact, spoilers) {
-    const {title} = typeOf(entry.type);
-    const footer = h('p', {class: 'footer'}, entry.id, ' · ',
-        timeNode(entry.timestamp));
+function embedNode({author, title, description, fields = [], footer, color},
+    entry)
+{
+    const node = h('div', {class: 'embed'},
+        author && h('p', {class: 'person'}, h('strong', null,
+            foreign(author.name))),
+        title && h('p', {class: 'title'}, title),
+        description && blocksOf(description, entry),
+        fields.length > 0 && h('dl', null, fields.map(({name, value}) =>
+            h('div', null, h('dt', null, name),
+                h('dd', {dir: 'auto'}, marked(value, entry))))),
+        h('p', {class: 'footer'}, footer.text, ' · ',
+            timeNode(entry.timestamp)));
 
-    if (compact) {
-        return h('div', {class: 'embed'}, briefly(entry, spoilers), footer);
+    node.style.borderInlineStartColor = hexOf(color);
+    return node;
+}
+
+
+// lines that begin alike stand together
+function blocksOf(text, entry) {
+    const blocks = [];
+
+    for (const line of text.split('\n')) {
+        const mark = Object.keys(BLOCKS).find((one) => line.startsWith(one));
+        const rest = line.slice(mark?.length ?? 0);
+
+        if (blocks.length && blocks.at(-1).mark === mark) {
+            blocks.at(-1).lines.push(rest);
+        } else {
+            blocks.push({mark, lines: [rest]});
+        }
     }
 
-    const {said, facts} = partsOf(entry);
-
-    return h('div', {class: 'embed'},
-        h('p', {class: 'title'}, title),
-        said.length > 0 && h('p', null, said),
-        bodyOf(entry, spoilers),
-        h('dl', null, facts.map(([label, value]) => h('div', null,
-            h('dt', null, label), h('dd', null, value)))),
-        footer);
+    return blocks.map(({mark, lines}) => h('p', {class: BLOCKS[mark],
+        dir: 'auto'}, marked(lines.join('\n'), entry)));
 }
 
 
-function textNode(entry, compact, spoilers) {
-    const {title} = typeOf(entry.type);
-    const {said, facts} = partsOf(entry);
-    const footer = h('p', {class: 'footer'}, entry.id, ' · ',
-        timeNode(entry.timestamp), ' · ',
-        h('u', null, LABELS.open));
+function marked(text, entry) {
+    const found = MARKS.exec(text);
 
-    return h('div', {class: 'text'}, compact ? briefly(entry, spoilers) : [
-        h('p', null, h('strong', null, title)),
-        said.length > 0 && h('p', null, said),
-        facts.map(([label, value]) => h('p', null,
-            h('strong', null, t('example.label', {label}), ' '), value)),
-        bodyOf(entry, spoilers, 'quoted')], footer);
+    if (!found) {
+        return [text];
+    }
+
+    const [kind, inner] = Object.entries(found.groups)
+        .find(([, group]) => group !== undefined);
+
+    return [text.slice(0, found.index), DRAW[kind](inner, entry),
+        ...marked(text.slice(found.index + found[0].length), entry)];
 }
 
 
-// the sentence, what it does not say, and the beginning of what was said
-function briefly(entry, spoilers) {
-    const {title} = typeOf(entry.type);
-    const {said, facts} = partsOf(entry, true);
-    const {content, contentAfter} = entry;
-    const words = [content, contentAfter].filter(Boolean);
+// "@1", "@&1" or "#1" by its name
+function nameOf(text, {executor, target, channel, role, role_id: roleId}) {
+    const id = text.replace(/\D/g, '');
+    const one = [executor, target, channel].find((it) => it?.id === id);
 
-    return [
-        h('p', null, said.length ? said : h('strong', null, title),
-            facts.map(([label, value]) => [' · ',
-                h('strong', null, t('example.label', {label}), ' '), value])),
-        words.length > 0 && h('p', null, words.map((text, i) => [
-            i ? ARROW : '', hidden(entry, cut(text, 200), spoilers)])),
-    ];
+    return text[0] + (one?.name || id === roleId && role || id);
 }
 
 
-function bodyOf(entry, spoilers, looks) {
-    const {content, contentAfter, messages} = entry;
-    const said = (text) => h('p', {class: looks},
-        hidden(entry, cut(text, 1000), spoilers));
-    const changes = entry.changes ?? [];
-
-    return [
-        changes.map((change) => h('p', null, changeLine(change))),
-        content && contentAfter && h('p', null, h('strong', null,
-            LABELS.before)),
-        content && said(content),
-        contentAfter && h('p', null, h('strong', null, LABELS.after)),
-        contentAfter && said(contentAfter),
-        messages.length > 1 && [h('p', null, h('strong', null,
-            t('example.label', {label: LABELS.messages}),
-            ` ${count(messages.length)}`)),
-        messages.slice(0, 3).map((message) => said(message.content ?? ''))],
-    ];
-}
-
-
-// {said, facts}: the sentence, and what it does not say
-function partsOf(entry, compact) {
-    const {sentence, fields, category} = typeOf(entry.type);
-    const parts = sentenceOf(entry, sentence);
-    const told = new Set(parts.map(({place}) => place));
-    const {executor, target} = entry;
-    const same = executor && target && executor.id === target.id;
-    const label = (name) => LABELS[fields[name] ?? name] ?? name;
-    const people = PEOPLE.filter((name) => entry[name]
-        && !(compact && told.has(name))
-        && !(same && name === (told.has('target') ? 'executor' : 'target')));
-
-    return {
-        said: parts.map(({word, text, place}) => word
-            ?? (place in SIGNS ? mention(SIGNS[place] + text)
-                : h('strong', null, foreign(place === 'emoji'
-                    ? emojiOf(entry) : text)))),
-        facts: [
-            ...people.map((name) => [label(name),
-                category === 'categoryService' && entry[name].id === '0'
-                    ? LABELS.dashboard : personNode(entry[name], compact)]),
-            ...FACTS.filter((name) => !told.has(name) && isSaid(entry[name])
-                && !(entry.changes?.length && BEFORE.includes(fields[name])))
-                .map((name) => [label(name), name === 'until'
-                    ? timeNode(entry.until) : foreign(name === 'emoji'
-                        ? emojiOf(entry) : entry[name])]),
-        ],
-    };
-}
-
-
-// one of the server's own is a picture
-function emojiOf({emoji: {id, name}}) {
-    return id ? `:${name}:` : name;
-}
-
-
-function isSaid(value) {
-    return value !== null && value !== undefined && value !== '';
-}
-
-
-function personNode({id, name}, compact) {
-    return compact ? mention(`@${name || id}`)
-        : [foreign(name), ' ', h('code', null, id)];
-}
-
-
-function mention(text) {
-    return h('span', {class: 'mention'}, foreign(text));
-}
-
-
-// what people wrote, behind a spoiler where that is wanted
-function hidden(entry, text, spoilers) {
-    return spoilers && typeOf(entry.type).category === 'categoryText'
-        ? h('span', {class: 'spoiler', title: t('example.spoiler')},
-            foreign(text)) : foreign(text);
-}
-
-
-function linksOf({executor, target, type}, buttons) {
-    const {fields, category} = typeOf(type);
-    const label = (name) => LABELS[fields[name] ?? name];
-    const people = category === 'categoryService' ? [] : [
-        executor && [label('executor'), executor],
-        target && target.id !== executor?.id && PERSONS.includes(
-            fields.target) && [label('target'), target],
-    ].filter(Boolean);
-
-    return [
-        ...buttons.includes('userID') ? people.map(([name, person]) =>
-            `${t('example.label', {label: name})} ${plain(person.name
-                || person.id)}`) : [],
-        ...buttons.includes('supportServer') ? [BUTTONS.supportServer] : [],
-        ...buttons.includes('customise') ? [BUTTONS.customise] : [],
-    ];
-}
-
-
-function cut(text, most) {
-    return text.length > most ? text.slice(0, most) + '…' : text;
+function timeOf(seconds, form) {
+    const ms = seconds * 1000;
+    return form === 'R' ? relativeTime(ms) : timeNode(ms);
 }

@@ -30,7 +30,7 @@ const KEPT = new RegExp(['guildlog', 'APP', 'CSV', 'JSON', 'Pro', 'Lite', 'ID',
 const LOG = '#/logs?category=categoryText&category=categoryMembers'
     + '&category=categoryModlog&category=categoryRoles';
 
-const SHOWN_AS_IT_IS = 'pre, [data-own], .countdown';
+const SHOWN_AS_IT_IS = 'pre, [data-own], .countdown, .message';
 
 let server;
 
