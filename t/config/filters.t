@@ -134,4 +134,11 @@ is "@answers", '202 202 202', 'three clients change one field each';
 is_deeply filter('emails'), { filter_id => 'emails', enabled => 0,
     action => 'drop', words => [], log_types => [3] }, 'each change is stored';
 
+# an entry that cannot be read is told, as where nothing is filtered
+
+patch('links', { enabled => $true });
+is_deeply $nginx->operator('POST', "/servers/$server/logs", [{ type => 1 }])
+    ->json->{errors}, [{ index => 0, error => 'event_id: is required' }],
+    'a bad entry alone';
+
 done_testing;

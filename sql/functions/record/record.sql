@@ -157,7 +157,8 @@ begin
         select n.guild, n.bot, n.first, n.first + n.size - 1 as last
           from unnest(h.guilds, h.bots, h.firsts, h.sizes) with ordinality
                    n (guild, bot, first, size, place)
-         where exists (select from filter f
+         where docs <> '{}'    -- of a single bad entry
+           and exists (select from filter f
                         where f.guild_id = n.guild and f.bot = n.bot
                           and (h.lone is null or f.guild_id = h.lone)
                           and f.enabled)
