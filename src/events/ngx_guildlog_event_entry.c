@@ -3,6 +3,7 @@
  * The entries that a packet makes: the fields of a row, filled.
  */
 
+#include "api/ngx_guildlog_value.h"
 #include "events/ngx_guildlog_event_entry.h"
 #include "events/ngx_guildlog_row.h"
 
@@ -351,8 +352,9 @@ entry_part(ngx_guildlog_make_t *m, const char *field, const char *part,
 static json_t *
 entry_person(ngx_guildlog_make_t *m, json_t *id)
 {
-    json_t      *person, *known, *d, *user, *roles, *name, *bot;
+    json_t      *person, *known, *d, *user, *roles, *name, *bot, *avatar;
     uint64_t     who;
+    ngx_str_t    hash;
     ngx_uint_t   i;
 
     /* where a user of a packet stands, and its roles */
@@ -377,6 +379,7 @@ entry_person(ngx_guildlog_make_t *m, json_t *id)
     name = json_object_get(known, "name");
     bot = json_object_get(known, "bot");
     roles = json_object_get(known, "roles");
+    avatar = json_object_get(known, "avatar");
 
     for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         user = ngx_guildlog_event_reach(d, places[i].user);
@@ -384,6 +387,7 @@ entry_person(ngx_guildlog_make_t *m, json_t *id)
         if (ngx_guildlog_event_id(json_object_get(user, "id")) == who) {
             name = json_object_get(user, "username");
             bot = json_object_get(user, "bot");
+            avatar = json_object_get(user, "avatar");
 
             if (ngx_guildlog_event_reach(d, places[i].roles)) {
                 roles = ngx_guildlog_event_reach(d, places[i].roles);
@@ -399,8 +403,11 @@ entry_person(ngx_guildlog_make_t *m, json_t *id)
     }
 
     person = json_object();
+    hash = ngx_guildlog_json_text(avatar);
 
     if (json_object_set(person, "id", id) != 0
+        || (ngx_guildlog_value_is_hash(&hash)
+            && json_object_set(person, "avatar", avatar) != 0)
         || (json_is_string(name)
             && json_object_set_new(person, "name", entry_text(name, 100)) != 0)
         || (json_is_true(bot) && json_object_set(person, "bot", bot) != 0)

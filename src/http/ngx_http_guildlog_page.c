@@ -138,6 +138,7 @@ static ngx_int_t log_json_place(ngx_str_t *said,
     const ngx_guildlog_places_t *places);
 static void log_json_add(page_json_t *page, const ngx_str_t *doc,
     const ngx_str_t *delivery);
+static u_char *log_json_plain(u_char *p, const ngx_str_t *doc);
 static u_char *log_json_copy(u_char *p, const ngx_str_t *doc);
 static ngx_uint_t log_json_decided(const ngx_str_t *delivery);
 static u_char *log_json_end(u_char *p, const ngx_str_t *delivery);
@@ -988,7 +989,7 @@ log_json_copy(u_char *p, const ngx_str_t *doc)
                                      ",\"image\":null");
     static const ngx_str_t  last = ngx_string(",\"image\":null");
 
-    p = ngx_cpymem(p, doc->data, doc->len);
+    p = log_json_plain(p, doc);
 
     if (p[-1] == '}'
         || (doc->len > last.len
@@ -998,6 +999,30 @@ log_json_copy(u_char *p, const ngx_str_t *doc)
     }
 
     return ngx_cpymem(p, none.data, none.len);
+}
+
+
+/*
+ * Without the hashes of pictures, which are for messages alone.  No text has
+ * what they begin with, for its quotes are escaped.
+ */
+
+static u_char *
+log_json_plain(u_char *p, const ngx_str_t *doc)
+{
+    u_char  *from, *last, *found;
+
+    static const ngx_str_t  avatar = ngx_string(",\"avatar\":\"");
+
+    from = doc->data;
+    last = doc->data + doc->len;
+
+    while ((found = memmem(from, last - from, avatar.data, avatar.len))) {
+        p = ngx_cpymem(p, from, found - from);
+        from = ngx_strlchr(found + avatar.len, last, '"') + 1;
+    }
+
+    return ngx_cpymem(p, from, last - from);
 }
 
 

@@ -409,7 +409,7 @@ columns_string(ngx_guildlog_json_t *w, json_t *value)
 static void
 columns_named(ngx_guildlog_json_t *w, json_t *value)
 {
-    json_t  *name;
+    json_t  *name, *avatar;
 
     columns_put(w, "{\"id\":");
     columns_string(w, json_object_get(value, "id"));
@@ -421,6 +421,13 @@ columns_named(ngx_guildlog_json_t *w, json_t *value)
         columns_string(w, name);
     } else {
         columns_put(w, "\"\"");
+    }
+
+    avatar = json_object_get(value, "avatar");
+
+    if (json_is_string(avatar)) {
+        columns_put(w, ",\"avatar\":");
+        columns_string(w, avatar);
     }
 
     columns_put(w, "}");

@@ -30,6 +30,8 @@
     { plain(s, ENUM, 0), .values = v }
 #define url(s, hi)                                                            \
     { plain(s, URL, OPTIONAL|NGX_GUILDLOG_HTTPS), .min = 1, .max = hi }
+#define hash(s)                                                               \
+    { plain(s, HASH, OPTIONAL) }
 #define mixed(s, hi, i)                                                       \
     { plain(s, MIXED, OPTIONAL), .max = hi, .item = i }
 #define list(s, hi, i)                                                        \
@@ -50,6 +52,7 @@ static const ngx_guildlog_field_t  entry_role = {
 static const ngx_guildlog_field_t  entry_actor[] = {
     id("id", REQUIRED, 0),
     text("name", OPTIONAL, 0, 100),
+    hash("avatar"),
     boolean("bot"),
     list("roles", 250, &entry_role),
     no_more

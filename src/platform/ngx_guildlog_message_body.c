@@ -31,6 +31,10 @@
 /* followed by an id */
 #define MESSAGE_PROFILE            "https://discord.com/users/"
 
+/* of an id and a hash */
+#define MESSAGE_PICTURE                                                       \
+    "https://cdn.discordapp.com/avatars/%V/%V.png?size=64"
+
 /* numbers of the platform */
 
 #define MESSAGE_BUTTON_ROW         1
@@ -607,6 +611,19 @@ message_embed_person(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     ngx_guildlog_message_text_open(&text, all, MESSAGE_EMBED_PERSON);
     (void) ngx_guildlog_message_text_user(&text, &who->name, text.left, 0);
     ngx_guildlog_message_text_close(&text, all, &embed->person);
+
+    if (ngx_guildlog_value_is_hash(&who->avatar)) {
+        embed->picture.data = ngx_pnalloc(pool, sizeof(MESSAGE_PICTURE)
+                                                + who->id.len
+                                                + who->avatar.len);
+        if (embed->picture.data == NULL) {
+            return NGX_ERROR;
+        }
+
+        embed->picture.len = ngx_sprintf(embed->picture.data, MESSAGE_PICTURE,
+                                         &who->id, &who->avatar)
+                             - embed->picture.data;
+    }
 
     return message_profile(pool, &who->id, &embed->profile);
 }

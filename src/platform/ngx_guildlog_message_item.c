@@ -219,6 +219,7 @@ message_item_name(const ngx_guildlog_message_item_t *item,
 
     ngx_guildlog_message_item_get(named, "id", &who->id);
     ngx_guildlog_message_item_get(named, "name", &who->name);
+    ngx_guildlog_message_item_get(named, "avatar", &who->avatar);
 
     who->known = ngx_guildlog_value_is_id(&who->id);
     who->zero = who->id.len == 1 && who->id.data[0] == '0';

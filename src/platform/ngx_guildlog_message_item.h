@@ -22,6 +22,7 @@
 typedef struct {
     ngx_str_t                            id;
     ngx_str_t                            name;
+    ngx_str_t                            avatar;   /* the hash of a picture */
     const char                          *mention;  /* what stands before the
                                                       id; NULL: nobody knows
                                                       what it is, or it is no

@@ -15,7 +15,8 @@ CONF
 deliver_with($g, $platform);
 
 my $ann  = { id => '500000000000000001', name => 'Ann' };
-my $bob  = { id => '500000000000000002', name => "B*b \x{1f600}" };
+my $bob  = { id => '500000000000000002', name => "B*b \x{1f600}",
+    avatar => 'a_' . '0f' x 16 };
 my $hall = { id => '600000000000000000', name => 'hall' };
 
 my %entry = (

@@ -205,6 +205,7 @@ test_columns(void)
         "[{\"server\":\"12345678901234567\",\"bot\":\"pro\","
         "\"event_id\":\"a\",\"type\":5,\"timestamp\":1790000000000,"
         "\"executor\":{\"id\":\"07\",\"name\":\"A\\n\",\"bot\":false,"
+        "\"avatar\":\"a_0f\","
         "\"roles\":[\"1\",\"2\"]},"
         "\"target\":{\"id\":\"8\",\"bot\":true,\"roles\":[]},"
         "\"channel\":{\"id\":\"3\",\"name\":\"c\",\"parent\":\"4\","
@@ -236,7 +237,8 @@ test_columns(void)
         "{true,null,null}",
         "{1}",
         NULL,
-        "\"executor\":{\"id\":\"07\",\"name\":\"A\\n\"},"
+        "\"executor\":{\"id\":\"07\",\"name\":\"A\\n\","
+        "\"avatar\":\"a_0f\"},"
         "\"target\":{\"id\":\"8\",\"name\":\"\"},"
         "\"channel\":{\"id\":\"3\",\"name\":\"c\"},\"role\":\"r\\\"\","
         "\"name\":\"n\",\"reason\":\"[1] r\",\"count\":4,"

@@ -1351,6 +1351,28 @@ static const message_case_t  cases[] = {
       "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":15105570,"
       "\"footer\":{\"text\":\"12\"},\"fields\":[]}" TAIL },
 
+    { "a picture", 1,
+      "{\"id\":\"12\",\"type\":43,\"timestamp\":0,"
+      "\"executor\":{\"id\":\"7\",\"name\":\"A\",\"avatar\":\"ff\"},"
+      "\"target\":{\"id\":\"8\",\"name\":\"B\",\"avatar\":\"a_0f\"}",
+
+      "{\"embeds\":[{\"author\":{\"name\":\"B\","
+      "\"url\":\"https://discord.com/users/8\",\"icon_url\":"
+      "\"https://cdn.discordapp.com/avatars/8/a_0f.png?size=64\"},"
+      "\"description\":\"<@7> unbanned <@8>\","
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":5763719,"
+      "\"footer\":{\"text\":\"12\"}}" TAIL },
+
+    { "what is no hash of one", 1,
+      "{\"id\":\"12\",\"type\":43,\"timestamp\":0,"
+      "\"target\":{\"id\":\"8\",\"name\":\"B\",\"avatar\":\"../x\"}",
+
+      "{\"embeds\":[{\"author\":{\"name\":\"B\","
+      "\"url\":\"https://discord.com/users/8\"},"
+      "\"description\":\"<@8> was unbanned\","
+      "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":5763719,"
+      "\"footer\":{\"text\":\"12\"}}" TAIL },
+
     { "a role that is gone", 0,
       "{\"id\":\"12\",\"type\":32,\"timestamp\":0,"
       "\"role\":\"r\",\"role_id\":\"34\"",

@@ -52,11 +52,13 @@ returns text language sql stable as $$
 $$;
 
 
+-- the hash of a picture is for messages: no answer has it
 create or replace function named_id(it jsonb)
 returns text language sql stable as $$
     select case when it ->> 'id' is not null
-                then format('{"id":"%s","name":%s}', it ->> 'id',
-                            to_json(coalesce(it ->> 'name', '')))
+                then format('{"id":"%s","name":%s%s}', it ->> 'id',
+                            to_json(coalesce(it ->> 'name', '')),
+                            ',"avatar":' || to_json(it ->> 'avatar'))
                 else 'null' end
 $$;
 
