@@ -18,7 +18,7 @@ sub openssl {
 # as the sample says it, line by line
 $nginx->file('guildlog/empty', '');
 my $sample = slurp('conf/operator.conf');
-my ($made) = $sample =~ /made so:\n#\n(.*?)^#\n/ms;
+my ($made) = $sample =~ /made so[^:]*:\n#\n(.*?)^#\n/ms;
 $made =~ s/^#\s+|\\\n#//mg;
 openssl($_) for $made =~ /^openssl (.*)$/mg;
 openssl(join ' ', 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes',

@@ -122,6 +122,11 @@ END {
 run($first, '--stop');
 is $?, 0, 'stopping what never ran succeeds';
 
+for my $port ('abc', '0', '99999') {
+    like run($first, '--background', GUILDLOG_PORT => $port),
+        qr/GUILDLOG_PORT is not 1 to 65535/, "port $port is refused";
+}
+
 # not the default port 8080: another program there would make the address differ
 # from one start to the next
 for my $folder ($first, $second, $third) {
