@@ -98,7 +98,8 @@ sub value_problems {
     $schema = $self->resolve($schema);
     $at //= 'body';
 
-    return $schema->{nullable} ? () : "$at is null" if !defined $value;
+    return $schema->{nullable} ? () : "$at is null"
+        if !defined $value && !$schema->{anyOf};
 
     # a value of one of several types
     if (!$schema->{type} && $schema->{anyOf}) {
