@@ -266,7 +266,6 @@ sub show_fields {
     my ($part, $row) = @_;
 
     return show($row) if chosen('json');
-    my ($of) = grep { $_->[0] eq $part } @parts;
     show({ map { $_ => told($fields{$part}{$_}, $row->{$_}) }
         grep { exists $row->{$_} } keys %{ $fields{$part} } });
 }
@@ -289,8 +288,7 @@ sub channels_show {
     };
 
     my %name = reverse %short;
-    $add->($name{$_}, $row->{$_}) for grep { $fields{channel}{$_} }
-        @{ $parts[1][1] };
+    $add->($name{$_}, $row->{$_}) for in_order('channel');
     for (@{ $config->{serverlogConfigCustomOptions} || [] }) {
         $add->(type_of($_->{log_type})->{key}, $_->{log_channel})
             if defined $_->{log_channel};
@@ -414,10 +412,16 @@ sub troubleshoot {
 
 sub names {
     my ($part) = @_;
-    my ($of) = grep { $_->[0] eq $part } @parts;
     my %name = reverse %short;
-    return join ', ', map { $name{$_} // $_ =~ s/_/-/gr }
-        grep { $fields{$part}{$_} } @{ $of->[1] };
+    return join ', ', map { $name{$_} // s/_/-/gr } in_order($part);
+}
+
+
+# the fields of a part, in the order of the table
+sub in_order {
+    my ($part) = @_;
+    my ($of) = map { $_->[1] } grep { $_->[0] eq $part } @parts;
+    return map { $of->[2 * $_] } 0 .. $#$of / 2;
 }
 
 
