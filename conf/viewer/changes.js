@@ -167,7 +167,26 @@ export function changeText(change, gone) {
 
 // the same as a node: what people wrote stands apart in it already
 export function changeLine(change, gone) {
-    return h('bdi', null, changeText(change, gone));
+    const node = h('bdi', null, changeText(change, gone));
+
+    namesIn([change], () => {
+        node.textContent = changeText(change, gone);
+    });
+    return node;
+}
+
+
+// Looks for the names of those whose IDs alone are told; found() is called as
+// soon as one of them is known.
+export function namesIn(changes, found) {
+    const parts = changes.map((change) => told(change)).flatMap(
+        ({old, now, all}) => [...old ?? [], ...now ?? [], ...all ?? []]);
+
+    for (const {kind, id, name} of parts) {
+        if (kind && kind !== 'role' && !name && !knownName(kind, id)) {
+            nameOf(kind, id).then((named) => named && found(), () => {});
+        }
+    }
 }
 
 

@@ -10,13 +10,15 @@ import {difference} from './diff.js';
 import {samePerson} from './log-row.js';
 import {typeOf} from './log-types.js';
 import {sentenceOf} from './sentence.js';
+import {inWords} from './service.js';
 import {t} from './texts.js';
 import {iso, relativeTime, spokenTime, timeNode} from './time.js';
 import {CATEGORIES, LABELS, deliveryInWords, size} from './words.js';
 
 
 // narrow({name: value}) filters the list by what is clicked
-export function entryNode(entry, narrow) {
+export function entryNode(recorded, narrow) {
+    const entry = inWords(recorded);
     const {category, title, sentence, kind} = typeOf(entry.type);
     const {content, contentAfter} = entry;
     const said = sentenceOf(entry, sentence);

@@ -1,14 +1,15 @@
 // One line of the list. Its nodes are made once and shown again and again
 // with other entries.
 
-import {changeText} from './changes.js';
+import {changeText, namesIn} from './changes.js';
 import {ARROW, h, isolated, plain} from './dom.js';
 import {typeOf} from './log-types.js';
 import {mark, piece} from './marks.js';
 import {sentenceOf} from './sentence.js';
+import {inWords} from './service.js';
 import {t} from './texts.js';
 import {setTime} from './time.js';
-import {deliveryInWords} from './words.js';
+import {LABELS, count as inNumbers, deliveryInWords} from './words.js';
 
 export const COLUMNS = ['time', 'what', 'who', 'where', 'details', 'delivery'];
 
@@ -76,8 +77,9 @@ export class LogRow {
             return;
         }
 
-        const {category, title, sentence, kind} = typeOf(entry.type);
-        const said = sentenceOf(entry, sentence);
+        const {category, title, sentence, kind, fields} = typeOf(entry.type);
+        const told = inWords(entry);
+        const said = sentenceOf(told, sentence);
         const {status, why, mood} = deliveryInWords(entry.delivery);
 
         node.dataset.category = category;
@@ -94,10 +96,18 @@ export class LogRow {
                 && !isTold(sentence, 'executor');
         this.channel.textContent = entry.channel
             ? '#' + isolated(nameOf(entry.channel)) : '';
-        this.details.textContent = detailsOf(entry, hits, kind === 'gone',
-            said.map(({place}) => place));
+
+        const tell = () => {
+            this.details.textContent = detailsOf(told, hits, kind === 'gone',
+                said.map(({place}) => place), fields.count);
+            mark(this.details, hits);
+        };
+
+        tell();
+        namesIn(told.changes ?? [], () => this.entry === entry
+            && this.hits === hits && tell());
         for (const part of [this.title, entry.executor && this.executor,
-            this.target, this.channel, this.details])
+            this.target, this.channel])
         {
             part && mark(part, hits);
         }
@@ -134,8 +144,8 @@ export function samePerson({executor, target}) {
 
 
 // what there is to tell besides, on one line of bounded length, what was
-// searched for first
-function detailsOf(entry, hits, gone, told) {
+// searched for first; counted: what its count is of
+function detailsOf(entry, hits, gone, told, counted = 'count') {
     const {content, contentAfter, messages, emoji, changes} = entry;
     const cut = (text) => piece(text, 150, hits);
     const own = (text) => text && isolated(piece(String(text), 300, hits));
@@ -153,7 +163,9 @@ function detailsOf(entry, hits, gone, told) {
             rest('name'), rest('action'), rest('value')].map(own),
         ...(changes ?? []).map((change) =>
             closed(piece(changeText(change, gone), 300, hits))),
-        own(entry.reason), said, rest('count') !== null && `× ${entry.count}`,
+        own(entry.reason), said, rest('count') !== null && (counted === 'count'
+            ? `× ${entry.count}`
+            : `${LABELS[counted]}: ${inNumbers(entry.count)}`),
         messages.length > 1 && t('entry.messages', {count: messages.length}),
         files && t('list.files', {count: files}),
     ].filter(Boolean);

@@ -9,6 +9,7 @@ import {learn, nameOf} from './directory.js';
 import {ARROW, fill, foreign, h} from './dom.js';
 import {typeOf} from './log-types.js';
 import {sentenceOf} from './sentence.js';
+import {inWords} from './service.js';
 import {t} from './texts.js';
 import {timeNode} from './time.js';
 import {barsOf, countThere} from './timeline.js';
@@ -109,7 +110,8 @@ async function list(label, filters, bot, signal) {
 }
 
 
-function line(entry) {
+function line(recorded) {
+    const entry = inWords(recorded);
     const {title, sentence} = typeOf(entry.type);
     const said = sentenceOf(entry, sentence);
     const changes = (entry.changes ?? []).map((change) => changeLine(change));

@@ -1,0 +1,80 @@
+// Entries of changes of the configuration, in people's words: the API names
+// lists, filters, levels, settings and log types by their keys.
+
+import {typeOf} from './log-types.js';
+import {LANGUAGES, has, t} from './texts.js';
+import {BUTTONS, FILTERS, IGNORE_LISTS, known} from './words.js';
+
+const RULE = 101;         // a log type: what rules do, not the configuration
+
+// as the API names them, by their numbers
+const LISTS = ['channels', 'channel categories', 'executors', 'targets',
+    'message content', 'executor roles', 'target roles'];
+
+// what was done; of all else the title tells it
+const ACTIONS = {add: t('change.added'), remove: t('change.removed'),
+    'active ignore': t('settings.active')};
+
+// what is called otherwise than by its name
+const VALUES = {
+    level: (level) => known('access', level),
+    action: (action) => known('masks', action),
+    locale: (key) => LANGUAGES[key] ?? key,
+    buttons: (name) => BUTTONS[name] ?? name,
+    log_types: (id) => typeOf(Number(id)).title,
+};
+
+// what it means that nothing is set, where this is not "none"
+const UNSET = {
+    channels: (key) => ({name: t(key === 'main_channel' ? 'channels.none'
+        : key === 'category_files' ? 'channels.asMessages'
+            : 'channels.follows')}),
+    type: (key) => (key === 'enabled' ? true
+        : key === 'log_channel' ? {name: t('types.ofCategory')}
+            : key === 'color' ? {name: t('types.usual')}
+                : {name: t('types.asServer')}),
+};
+
+// by log type: what is told of it, where that is not what it is
+const TOLD = {
+    68: ({changes}) => ({changes: changesOf(changes, UNSET.channels)}),
+    69: ({name, value, changes}) => (changes
+        ? {action: null, name: null, value: null}
+        : {name: IGNORE_LISTS[LISTS.indexOf(name)]?.[0] ?? titleOf(name),
+            value}),
+    70: ({changes}) => ({changes: changesOf(changes)}),
+    76: ({name, changes}) => ({changes: changesOf(changes),
+        name: FILTERS[name?.replace(/^filter /, '')] ?? name}),
+    77: ({name, changes}) => ({name: titleOf(name),
+        changes: changesOf(changes, UNSET.type)}),
+    99: ({name, changes}) => (changes
+        ? {action: null, name: null, changes: changesOf(changes)}
+        : {name: known('access', name)}),
+};
+
+
+// an entry as it is shown; most are shown as they are
+export function inWords(entry) {
+    const {type, action} = entry;
+
+    return typeOf(type).category === 'categoryService' && type !== RULE
+        ? {...entry, action: ACTIONS[action] ?? null, ...TOLD[type]?.(entry)}
+        : entry;
+}
+
+
+function titleOf(key) {
+    return key !== null && has(key) ? t(key) : key;
+}
+
+
+function changesOf(changes, unset = () => null) {
+    return changes?.map(({key, old, new: now}) => {
+        const told = (value) => (value === null ? unset(key)
+            : !VALUES[key] ? value
+                : Array.isArray(value) ? value.map(VALUES[key])
+                    : VALUES[key](value));
+
+        return {key, old: told(old), new: told(now)};
+    }) ?? null;
+}
