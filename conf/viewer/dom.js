@@ -28,7 +28,8 @@ export function h(name, attributes, ...children) {
         } else if (PROPERTIES.has(key)) {
             node[key] = value;
         } else {
-            node.setAttribute(key, value === true ? '' : value);
+            node.setAttribute(key, value === true && !key.startsWith('aria-')
+                ? '' : value);
         }
     }
 

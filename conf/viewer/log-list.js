@@ -26,10 +26,12 @@ export class LogList {
         this.selected = null;     // id of the entry that is open
         this.hits = null;         // finds what was searched for
 
+        this.day = h('span', {class: 'day', 'aria-hidden': true});
         this.head = h('div', {class: 'heading', role: 'rowgroup'},
             h('div', {class: 'row', role: 'row', 'aria-rowindex': 1},
                 COLUMNS.map((name) => h('span', {role: 'columnheader',
-                    class: name}, t(`list.${name}`)))));
+                    class: name}, h('span', null, t(`list.${name}`)))),
+                this.day));
         this.body = h('div', {class: 'rows', role: 'rowgroup'});
         this.node = h('div', {class: 'list', role: 'grid',
             'aria-label': t('list.label'), 'aria-readonly': true},
@@ -139,12 +141,14 @@ export class LogList {
         const {pages, height, scale} = this;
         const {scrollTop} = this.node;
         const top = scrollTop * scale;
-        const first = Math.max(Math.floor(top / height) - MORE, 0);
+        const here = Math.floor(top / height);
+        const first = Math.max(here - MORE, 0);
         const last = Math.min(Math.ceil((top + this.view) / height) + MORE,
             pages.total) - 1;
 
         this.current = Math.max(Math.min(this.current, pages.total - 1), 0);
         this.recycle(first, last);
+        this.tellDay(pages.at(here));
         for (let i = first; i <= last; i++) {
             this.place(i, scrollTop - top);
         }
@@ -180,19 +184,28 @@ export class LogList {
             row.node.style.transform = `translateY(${y}px)`;
         }
         row.show(entry, index, entry !== undefined
-            && entry.id === this.selected, this.dayAt(index), this.hits);
+            && entry.id === this.selected, this.endsDay(index), this.hits);
         row.node.tabIndex = index === this.current ? 0 : -1;
     }
 
 
-    // the name of the day that begins, read from the top, with this line
-    dayAt(index) {
+    // whether a day begins, read from the top, with this line
+    endsDay(index) {
         const entry = this.pages.at(index);
-        const newer = index ? this.pages.at(index - 1)
-            : {timestamp: Date.now()};
+        const newer = this.pages.at(index - 1);
 
-        return entry && newer && !sameDay(entry.timestamp, newer.timestamp)
-            ? dayOf(entry.timestamp) : '';
+        return Boolean(entry && newer
+            && !sameDay(entry.timestamp, newer.timestamp));
+    }
+
+
+    // the day of the first line that is seen
+    tellDay(entry) {
+        const day = entry ? dayOf(entry.timestamp) : '';
+
+        if (this.day.textContent !== day) {
+            this.day.textContent = day;
+        }
     }
 
 

@@ -1,8 +1,10 @@
 // One line of the list. Its nodes are made once and shown again and again
 // with other entries.
 
+import {avatar, turnAvatar} from './avatar.js';
 import {changeText, namesIn} from './changes.js';
-import {ARROW, h, isolated, plain} from './dom.js';
+import {ARROW, fill, h, isolated} from './dom.js';
+import {icon, iconOf, turnIcon} from './icons.js';
 import {typeOf} from './log-types.js';
 import {mark, piece} from './marks.js';
 import {sentenceOf} from './sentence.js';
@@ -11,7 +13,10 @@ import {t} from './texts.js';
 import {setTime} from './time.js';
 import {LABELS, count as inNumbers, deliveryInWords} from './words.js';
 
-export const COLUMNS = ['time', 'what', 'who', 'where', 'details', 'delivery'];
+export const COLUMNS = ['time', 'what', 'details', 'delivery'];
+
+// what a field may hold that needs no label
+const PLAIN = ['name', 'action', 'value', 'before', 'after'];
 
 const SIGNS = {good: '✓', bad: '✕', open: '…', none: '–'};
 
@@ -20,12 +25,10 @@ export class LogRow {
 
     constructor() {
         this.time = h('time');
+        this.icon = icon('settings');
+        this.face = avatar(null);
+        this.unknown = h('span', {class: 'unseen'}, t('list.unknown'));
         this.title = h('span');
-        this.executor = h('bdi');
-        this.arrow = h('span', {class: 'arrow', 'aria-label': t('list.to')},
-            '→');
-        this.target = h('bdi');
-        this.channel = cell('where');
         this.details = cell('details');
         this.sign = h('span', {'aria-hidden': true});
         this.status = h('span', {class: 'unseen'});
@@ -33,27 +36,20 @@ export class LogRow {
 
         this.node = h('div', {class: 'row', role: 'row', tabindex: -1},
             cell('time', this.time),
-            h('span', {role: 'gridcell', class: 'what'},
-                h('i', {class: 'dot'}), this.title),
-            h('span', {role: 'gridcell', class: 'who'},
-                this.executor, ' ', this.arrow, ' ', this.target),
-            this.channel, this.details,
-            this.delivery);
+            h('span', {role: 'gridcell', class: 'what'}, this.icon, this.face,
+                this.unknown, this.title),
+            this.details, this.delivery);
     }
 
 
-    // day: its name, where the entry is the last one of a day; hits: what
-    // finds what was searched for
-    show(entry, index, selected, day = '', hits = null) {
+    // ends: whether it is the last one of its day; hits: what finds what was
+    // searched for
+    show(entry, index, selected, ends = false, hits = null) {
         const {node} = this;
 
         node.ariaRowIndex = index + 2;
         node.ariaSelected = String(selected);
-        if (day) {
-            node.dataset.day = day;
-        } else {
-            delete node.dataset.day;
-        }
+        node.classList.toggle('ends', ends);
         if (this.entry === entry && this.state === entry?.delivery
             && this.hits === hits)
         {
@@ -66,14 +62,12 @@ export class LogRow {
         node.ariaBusy = String(!entry);
         if (!entry) {
             node.removeAttribute('data-category');
-            for (const part of [this.time, this.title, this.executor,
-                this.target, this.channel, this.details, this.sign,
+            for (const part of [this.time, this.title, this.details, this.sign,
                 this.status])
             {
                 part.textContent = '';
             }
             this.title.title = '';
-            this.arrow.hidden = true;
             return;
         }
 
@@ -84,51 +78,41 @@ export class LogRow {
 
         node.dataset.category = category;
         setTime(this.time, entry.timestamp);
-        this.title.textContent = said.map(({word, text}) =>
-            word ?? isolated(text)).join('') || title;
+        turnIcon(this.icon, iconOf(entry.type));
+        fill(this.title, said.length ? said.map(({word, text}) =>
+            word ?? h('b', null, isolated(text))) : title);
         this.title.title = title;
-        this.executor.textContent = doerOf(entry, sentence);
-        this.executor.classList.toggle('unknown', !entry.executor);
-        this.target.textContent = samePerson(entry) ? ''
-            : plain(nameOf(entry.target));
-        this.arrow.hidden = !this.target.textContent
-            || !entry.executor && isTold(sentence, 'target')
-                && !isTold(sentence, 'executor');
-        this.channel.textContent = entry.channel
-            ? '#' + isolated(nameOf(entry.channel)) : '';
+        this.tellDoer(entry, sentence);
 
         const tell = () => {
             this.details.textContent = detailsOf(told, hits, kind === 'gone',
-                said.map(({place}) => place), fields.count);
+                said.map(({place}) => place), fields);
             mark(this.details, hits);
         };
 
         tell();
         namesIn(told.changes ?? [], () => this.entry === entry
             && this.hits === hits && tell());
-        for (const part of [this.title, entry.executor && this.executor,
-            this.target, this.channel])
-        {
-            part && mark(part, hits);
-        }
+        mark(this.title, hits);
         this.delivery.dataset.mood = mood;
         this.delivery.title = `${status}: ${why}`;
         this.sign.textContent = SIGNS[mood];
         this.status.textContent = status;
     }
-}
 
 
-export function nameOf(named) {
-    return named ? named.name || named.id : '';
-}
+    // The face of who did it. Where nobody is known, that is told of what
+    // somebody did to another, so that nobody takes the other for them; who
+    // joins needs no doer, and the dashboard is nobody.
+    tellDoer({executor, target}, sentence) {
+        const unknown = !executor && target && isTold(sentence, 'executor');
+        const who = executor ?? target;
 
-
-// Who did it. Where nobody is known, that is said of what somebody did to
-// another, so that nobody takes the other for them; who joins needs no doer.
-function doerOf({executor, target}, sentence) {
-    return executor ? plain(nameOf(executor))
-        : target && isTold(sentence, 'executor') ? t('list.unknown') : '';
+        this.unknown.hidden = !unknown;
+        this.face.hidden = !who || who.id === '0';
+        this.face.title = unknown ? t('list.unknown') : '';
+        turnAvatar(this.face, unknown ? null : who);
+    }
 }
 
 
@@ -144,8 +128,11 @@ export function samePerson({executor, target}) {
 
 
 // what there is to tell besides, on one line of bounded length, what was
-// searched for first; counted: what its count is of
-function detailsOf(entry, hits, gone, told, counted = 'count') {
+// searched for first. told: the places of the sentence, which says the rest;
+// fields: what the entry's hold
+function detailsOf(entry, hits, gone, told, fields) {
+    const {count: counted = 'count'} = fields;
+    const same = samePerson(entry);
     const {content, contentAfter, messages, emoji, changes} = entry;
     const cut = (text) => piece(text, 150, hits);
     const own = (text) => text && isolated(piece(String(text), 300, hits));
@@ -158,9 +145,24 @@ function detailsOf(entry, hits, gone, told, counted = 'count') {
         n + (message.attachments?.length ?? 0), 0);
     const rest = (field, value = entry[field]) =>
         (told.includes(field) ? null : value);
+    const whom = (place, sign = '') => entry[place]
+        && entry[place].id !== '0' && !told.includes(place)
+        && `${LABELS[fields[place] ?? place]}: ${sign}${
+            isolated(entry[place].name || entry[place].id)}`;
+    // what holds something else than what its name says
+    const labeled = (field) => {
+        const label = fields[field];
+        const text = own(rest(field));
+
+        return text && label in LABELS && !PLAIN.includes(label)
+            ? `${LABELS[label]}: ${text}` : text;
+    };
     const parts = [
-        ...[rest('role'), rest('emoji', emoji?.name && `:${emoji.name}:`),
-            rest('name'), rest('action'), rest('value')].map(own),
+        !(same && told.includes('target')) && whom('executor'),
+        !same && whom('target'),
+        whom('channel', '#'),
+        own(rest('role')), own(rest('emoji', emoji?.name && `:${emoji.name}:`)),
+        labeled('name'), labeled('action'), labeled('value'),
         ...(changes ?? []).map((change) =>
             closed(piece(changeText(change, gone), 300, hits))),
         own(entry.reason), said, rest('count') !== null && (counted === 'count'

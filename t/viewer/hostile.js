@@ -144,8 +144,8 @@ async function direction(server) {
     ok((await page.locator('.files').innerText())
         .includes('reportU+202Egpj.exe'), 'what turns the text is shown');
 
-    const [row, who] = await Promise.all([lines(page).first().locator('.what')
-        .boundingBox(), lines(page).first().locator('.who').boundingBox()]);
-    ok(row.x < who.x, 'and turns nothing around it');
+    const [row, rest] = await Promise.all(['.what', '.details'].map((name) =>
+        lines(page).first().locator(name).boundingBox()));
+    ok(row.x < rest.x, 'and turns nothing around it');
     await leave(page, 'bidi');
 }

@@ -154,8 +154,9 @@ async function choosing() {
     await soon(async () => {
         const row = lines(page).last();
         return [await row.getAttribute('aria-rowindex'),
-            await row.locator('.who').innerText()];
-    }, [String(of(0, 1) + 1), 'Ann → Bob'], 'the oldest are found');
+            await row.locator('.what span').last().innerText()];
+    }, [String(of(0, 1) + 1), 'Ann deleted a message by Bob in #hall'],
+    'the oldest are found');
     await page.locator('.list').evaluate((node) => {
         node.scrollTop = 0;
     });
