@@ -2,8 +2,9 @@
 
 import {change, get, part} from './api.js';
 import {button, fill, foreign, h} from './dom.js';
-import {form, named} from './form.js';
+import {form} from './form.js';
 import {itemList} from './item-list.js';
+import {named} from './named.js';
 import {parts, t} from './texts.js';
 import {FILTERS, FOUND, IGNORE_LISTS} from './words.js';
 

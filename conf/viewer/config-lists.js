@@ -2,8 +2,9 @@
 
 import {change, get, part, session} from './api.js';
 import {asked, badge, foreign, h, shown} from './dom.js';
-import {form, named} from './form.js';
+import {form} from './form.js';
 import {itemList} from './item-list.js';
+import {named} from './named.js';
 import {parts, t} from './texts.js';
 import {relativeTime, timeNode} from './time.js';
 

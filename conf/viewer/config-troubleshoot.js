@@ -4,8 +4,9 @@
 import {change, get, mayOnlyLook} from './api.js';
 import {hrefOf} from './address.js';
 import {badge, button, confirmed, fill, foreign, h, refocus} from './dom.js';
-import {form, named} from './form.js';
+import {form} from './form.js';
 import {check} from './health.js';
+import {named} from './named.js';
 import {t} from './texts.js';
 import {shortTime} from './time.js';
 import {ROUTES, STAGES, count, known, titleOf} from './words.js';

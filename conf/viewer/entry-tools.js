@@ -3,6 +3,7 @@
 
 import {session} from './api.js';
 import {hrefTo} from './address.js';
+import {copier} from './copy.js';
 import {button, h} from './dom.js';
 import {t} from './texts.js';
 import {MINUTE} from './time.js';
@@ -44,19 +45,4 @@ export function entryTools(entry, narrow, leaveOut) {
 function away(label, channel, message) {
     return h('a', {rel: 'noreferrer', target: '_blank', href:
         `${MESSAGES}/${session.server}/${channel}/${message}`}, label, ' ↗');
-}
-
-
-// Browsers let pages copy only where nobody can listen.
-function copier(label, text) {
-    const node = button(label, async () => {
-        try {
-            await navigator.clipboard.writeText(text());
-            node.textContent = t('entry.copied');
-        } catch {
-            node.textContent = t('entry.notCopied');
-        }
-    });
-
-    return navigator.clipboard ? node : null;
 }

@@ -3,12 +3,15 @@
 
 import {session} from './api.js';
 import {hrefOf} from './address.js';
+import {avatar} from './avatar.js';
 import {changesNode} from './changes.js';
+import {copyId} from './copy.js';
 import {badge, button, foreign, h, newId} from './dom.js';
-import {nameOf} from './directory.js';
 import {difference} from './diff.js';
+import {icon, iconOf} from './icons.js';
 import {samePerson} from './log-row.js';
 import {typeOf} from './log-types.js';
+import {named} from './named.js';
 import {sentenceOf} from './sentence.js';
 import {inWords} from './service.js';
 import {t} from './texts.js';
@@ -26,13 +29,14 @@ export function entryNode(recorded, narrow) {
 
     return h('article', {'data-category': category},
         h('header', null,
-            h('p', {class: 'kind'}, h('i', {class: 'dot'}),
+            h('p', {class: 'kind'}, icon(iconOf(entry.type)),
                 CATEGORIES[category]),
             h('h2', {tabindex: -1}, title),
             said.length > 0 && h('p', {class: 'sentence'},
                 said.map(({word, text: own}) => word ?? foreign(own))),
-            h('p', {class: 'when'}, spokenTime(entry.timestamp), h('br'),
-                `${iso(entry.timestamp)}, ${relativeTime(entry.timestamp)}`)),
+            h('p', {class: 'when', title: iso(entry.timestamp)},
+                spokenTime(entry.timestamp), ' · ',
+                relativeTime(entry.timestamp))),
         h('dl', {class: 'facts'}, factsOf(entry, narrow)),
         changesNode(entry.changes, kind === 'gone'),
         edited ? comparison(content, contentAfter)
@@ -66,14 +70,13 @@ function factsOf(entry, narrow) {
         fact(label('count', LABELS.count), entry.count),
         entry.until && h('div', null, h('dt', null, LABELS.until),
             h('dd', null, timeNode(entry.until))),
-        fact(t('entry.roleId'), entry.role_id, {class: 'id'}),
+        idFact(t('entry.roleId'), entry.role_id),
         picture(t('entry.pictureBefore'), entry.image?.before),
         picture(t('entry.pictureAfter'), entry.image?.after),
         emoji && fact(LABELS.emoji, [
             emoji.id ? `:${emoji.name ?? ''}:` : emoji.name,
             emoji.animated && t('entry.animated'),
             emoji.id].filter(Boolean).join(' ')),
-        fact(t('entry.entry'), entry.id, {class: 'id'}),
     ];
 }
 
@@ -85,6 +88,12 @@ function fact(label, value, attributes) {
 }
 
 
+function idFact(label, id) {
+    return id && h('div', null, h('dt', null, label), h('dd',
+        {class: 'named'}, foreign(id, {class: 'id'}), copyId(id)));
+}
+
+
 function person(label, named, onclick, sign = '') {
     const name = newId();
     const act = (text, f) => {
@@ -92,12 +101,15 @@ function person(label, named, onclick, sign = '') {
         return button(text, f, {class: 'link', id,
             'aria-labelledby': `${id} ${name}`});
     };
+    const nobody = named?.id === '0';
 
     return named && h('div', null, h('dt', null, label),
-        h('dd', null, sign, foreign(named.name || named.id, {id: name}), ' ',
-            named.name ? h('small', {class: 'id'}, named.id) : null, ' ',
+        h('dd', {class: 'named'},
+            sign || nobody ? null : avatar(named),
+            h('span', {id: name}, sign, foreign(named.name || named.id)),
+            nobody ? null : copyId(named.id),
             act(t('entry.filter'), onclick),
-            sign || named.id === '0' ? null : act(t('entry.about'), () =>
+            sign || nobody ? null : act(t('entry.about'), () =>
                 location.assign(hrefOf('member', session.bot,
                     {member: named.id})))));
 }
@@ -167,23 +179,12 @@ function isOnly({messages, content}) {
 
 function messageNode({authorId, timestamp, content, attachments}) {
     return h('li', null,
-        h('p', {class: 'by'}, authorId ? author(authorId) : null, ' ',
+        h('p', {class: 'by'}, authorId ? named('member', authorId) : null, ' ',
             timestamp ? timeNode(timestamp) : null),
         content ? quote(foreign(content)) : null,
         attachments?.length ? h('ul', {class: 'files'}, attachments.map(
             ({name, size: bytes}) => h('li', null, foreign(name), ' ',
                 h('small', null, size(bytes ?? 0))))) : null);
-}
-
-
-function author(id) {
-    const node = h('bdi', null, id);
-
-    nameOf('member', id).then((name) => {
-        node.textContent = name || id;
-        node.title = id;
-    }, () => {});
-    return node;
 }
 
 
@@ -194,6 +195,7 @@ export function deliveryNode(state) {
     return h('section', {class: 'outcome'}, h('h3', null, t('list.delivery')),
         h('p', null, badge(status, mood), ' ', why),
         h('dl', {class: 'facts'},
-            fact(LABELS.channel, channelId, {class: 'id'}),
-            fact(t('entry.messageId'), messageId, {class: 'id'})));
+            channelId && h('div', null, h('dt', null, LABELS.channel),
+                h('dd', null, named('channel', channelId))),
+            idFact(t('entry.messageId'), messageId)));
 }

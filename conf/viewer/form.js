@@ -3,7 +3,7 @@
 
 import {mayOnlyLook} from './api.js';
 import {combobox} from './combobox.js';
-import {fill, h, newId} from './dom.js';
+import {h, newId} from './dom.js';
 import {find, isId, nameOf, resolve} from './directory.js';
 import {t} from './texts.js';
 import {typePicker} from './type-picker.js';
@@ -333,14 +333,4 @@ export function idField(kind, fixed) {
             return wrong ?? '';
         },
     };
-}
-
-
-// an ID, and its name as soon as that is known
-export function named(kind, id) {
-    const node = h('span', null, h('bdi'), ' ',
-        h('small', {class: 'id'}, id));
-
-    nameOf(kind, id).then((name) => fill(node.firstChild, name), () => {});
-    return node;
 }

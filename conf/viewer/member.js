@@ -3,10 +3,14 @@
 
 import {get, leisure} from './api.js';
 import {NOTHING, hrefOf, queryOf} from './address.js';
+import {avatar, turnAvatar} from './avatar.js';
 import {changeLine} from './changes.js';
 import {Chart} from './chart.js';
-import {learn, nameOf} from './directory.js';
+import {copyId} from './copy.js';
+import {knownName, learn, nameOf} from './directory.js';
 import {ARROW, fill, foreign, h} from './dom.js';
+import {icon, iconOf} from './icons.js';
+import {samePerson} from './log-row.js';
 import {typeOf} from './log-types.js';
 import {sentenceOf} from './sentence.js';
 import {inWords} from './service.js';
@@ -17,7 +21,12 @@ import {CATEGORIES, count} from './words.js';
 
 const MOST = 10;           // entries of a list
 const BARS = 30;
-const NICKNAME = 25;       // a log type
+const EPOCH = 1_420_070_400_000;     // ms; the platform counts time from it
+
+// log types
+const NICKNAME = 25;
+const JOINED = 1;
+const COUNTED = [40, 41, 39];
 
 const SIDES = [['executor', t('member.did')], ['target', t('member.suffered')]];
 
@@ -39,7 +48,14 @@ export async function show({bot, filters: {member: [id]}},
         {...all, after: String(from - 1), before: String(to)})));
     const parts = h('div', {class: 'sides'});
 
-    fill(node, heading, h('p', {class: 'id'}, id), chart.node, parts);
+    const face = avatar({id, name: knownName('member', id)}, 'large');
+    const summary = h('div', {class: 'actions'});
+    const facts = h('p', {class: 'note'});
+
+    fill(node, h('header', {class: 'card whose'}, face,
+        h('div', null, h('div', {class: 'named'}, heading, copyId(id)),
+            facts), summary),
+    chart.node, parts);
     heading.focus();
 
     try {
@@ -51,11 +67,18 @@ export async function show({bot, filters: {member: [id]}},
             list(t('member.names'), {...all, memberRole: 'target',
                 type: [String(NICKNAME)]}, bot, signal)]);
         const name = await nameOf('member', id);
+        const [joined, ...counted] = await Promise.all([JOINED, ...COUNTED]
+            .map((type) => last(type, id, signal)));
 
         if (signal.aborted) {
             return;
         }
         fill(heading, foreign(name || id));
+        turnAvatar(face, {id, name}, 2);
+        fill(facts, ...factsOf(id, joined.entries[0]));
+        fill(summary, counted.map(({total}, i) => total > 0
+            && numberOf(COUNTED[i], total, hrefOf('logs', bot, {...all,
+                memberRole: 'target', type: [String(COUNTED[i])]}))));
         fill(parts, sides.map(({node: part}) => part), lists);
         await draw(chart, queryOf(all), Math.max(first ?? 0,
             Date.now() - sides[0].retention), signal);
@@ -70,6 +93,30 @@ export async function show({bot, filters: {member: [id]}},
 
 export function leave() {
     stop.abort();
+}
+
+
+// how many entries of a type there are of what was done to them, and the last
+function last(type, member, signal) {
+    return get('/logs', new URLSearchParams({member, memberRole: 'target',
+        type, limit: 1}), signal);
+}
+
+
+// when the account was made, which its ID tells, and when they joined
+function factsOf(id, joined) {
+    const made = Number(BigInt(id) >> 22n) + EPOCH;
+
+    return [id.length > 16 && [t('registered'), ': ', timeNode(made)],
+        joined && [t('memberJoin'), ': ', timeNode(joined.timestamp)]]
+        .filter(Boolean).flatMap((fact, i) => i ? [' · ', fact] : fact);
+}
+
+
+function numberOf(type, total, href) {
+    return h('a', {class: 'badge', href, 'data-category': typeOf(type)
+        .category}, icon(iconOf(type)), typeOf(type).title, ' ',
+    h('b', null, count(total)));
 }
 
 
@@ -103,28 +150,33 @@ async function list(label, filters, bot, signal) {
 
     entries.forEach(learn);
     return h('section', {class: 'card'}, h('h3', null, label),
-        entries.length ? h('ul', {class: 'items'}, entries.map(line))
+        entries.length ? h('ul', {class: 'items'}, entries.map((entry) =>
+            line(entry, bot)))
             : h('p', {class: 'note'}, t('member.nothing')),
         total > MOST ? h('a', {href: hrefOf('logs', bot, filters)},
             t('member.all', {count: total})) : null);
 }
 
 
-function line(recorded) {
+function line(recorded, bot) {
     const entry = inWords(recorded);
-    const {title, sentence} = typeOf(entry.type);
+    const {category, title, sentence} = typeOf(entry.type);
     const said = sentenceOf(entry, sentence);
     const changes = (entry.changes ?? []).map((change) => changeLine(change));
     const names = entry.type === NICKNAME && !changes.length
         ? [[foreign(entry.name ?? ''), ARROW, foreign(entry.value ?? '')]]
         : changes;
+    // their own name says it all
+    const own = entry.type === NICKNAME && names.length && samePerson(entry);
 
-    return h('li', null,
-        h('span', null, said.length ? said.map(({word, text}) =>
-            word ?? foreign(text)) : title,
-        names.map((one) => [' · ', one]),
+    return h('li', {'data-category': category},
+        h('span', null, icon(iconOf(entry.type)), ' ', own ? null
+            : said.length ? said.map(({word, text}) => word ?? foreign(text))
+                : title,
+        names.map((one, i) => [own && !i ? null : ' · ', one]),
         entry.reason && [' · ', foreign(entry.reason)]),
-        h('small', null, timeNode(entry.timestamp)));
+        h('a', {href: hrefOf('logs', bot, {}, entry.id)},
+            timeNode(entry.timestamp)));
 }
 
 

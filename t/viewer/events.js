@@ -109,7 +109,7 @@ async function inViewer(server, ids) {
         await page.evaluate((to) => {
             location.hash = `#/logs?entry=${to}`;
         }, id);
-        await page.locator('.entry .facts div', {hasText: `Entry${id}`})
+        await page.locator(`.entry .tools-of a[href$="entry=${id}"]`)
             .waitFor();
         told[i].push('', '---- viewer', await panelText(page));
         if (process.env.GUILDLOG_EVENTS) {
@@ -130,9 +130,9 @@ function panelText(page) {
     return page.locator('.entry article').evaluate((node) => {
         const copy = node.cloneNode(true);
 
-        copy.querySelectorAll('.when, .outcome, button').forEach((one) =>
-            one.remove());
-        copy.querySelectorAll('dd.id').forEach((one) =>
+        copy.querySelectorAll('.when, .outcome, button, .avatar').forEach(
+            (one) => one.remove());
+        copy.querySelectorAll('dd .id').forEach((one) =>
             one.closest('div').remove());
         node.after(copy);
 

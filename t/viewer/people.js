@@ -17,6 +17,8 @@ export default async function people() {
         [{...HALL, type: 0}]);
     await operator('PUT', `/servers/${server.id}/members`, [ANN, BOB]);
 
+    await whole();
+    await person();
     await counted();
     await configured();
 }
@@ -87,6 +89,67 @@ async function configured() {
         text.match(/changed|update|settings/g)), null,
     '... in the language of the page');
     await leave(german, 'notifications in German');
+}
+
+
+// Names are seen, and IDs are had by a button beside them.
+async function whole() {
+    await server.record({type: 39, executor: ANN, target: BOB,
+        reason: 'spam'});
+
+    const page = await enter(server, '#/logs?type=39');
+    const entry = page.locator('.entry');
+
+    await page.context().grantPermissions(['clipboard-read',
+        'clipboard-write']);
+    await lines(page).first().click();
+    is(await entry.locator('.named').evaluateAll((all) => all.map((node) =>
+        [node.querySelector('.avatar').textContent,
+            node.querySelector('span').textContent])),
+    [['A', 'Ann'], ['B', 'Bob']], 'who, by face and name');
+    ok(!/\b20[12]\b/.test(await entry.locator('.facts').first().innerText()),
+        '... and not by number');
+    is(await entry.locator('.avatar').evaluateAll((faces) =>
+        new Set(faces.map((face) => getComputedStyle(face).backgroundColor))
+            .size), 2, '... each in a colour of their own');
+    await entry.getByRole('button', {name: 'Copy the ID 202'}).click();
+    await soon(() => page.evaluate(() => navigator.clipboard.readText()),
+        '202', '... whose number is had by a button');
+    await leave(page, 'an entry');
+}
+
+
+// What is known of a person stands first.
+async function person() {
+    const at = Date.now() - 3_600_000;
+    const cat = {id: '1000000000000000200', name: 'Cat Ray'};
+
+    await server.record({type: 1, target: cat, timestamp: at},
+        {type: 40, executor: ANN, target: cat, timestamp: at + 1},
+        {type: 40, executor: ANN, target: cat, timestamp: at + 2},
+        {type: 39, executor: ANN, target: cat, timestamp: at + 3},
+        {type: 25, executor: cat, target: cat, timestamp: at + 4,
+            changes: [{key: 'nick', old: 'Cat', new: 'Cat Ray'}]});
+
+    const page = await enter(server, `#/member?member=${cat.id}`,
+        {locale: 'en-GB'});
+    const head = page.locator('.whose');
+
+    await soon(() => head.locator('h2').innerText(), 'Cat Ray', 'their name');
+    await soon(() => head.locator('.avatar').textContent(), 'CR', 'their face');
+    await soon(() => head.locator('.badge').allInnerTexts().then((all) =>
+        all.map((text) => text.replace(/\s+/g, ' '))),
+    ['Member timed out 2', 'Member banned 1'], 'what was done to them so far');
+    ok(/^Account created: 22 Jul 2022.* · Member joined: /.test(
+        await head.locator('.note').innerText()), 'since when they are here');
+    await soon(() => page.locator('.card', {hasText: 'Names over time'})
+        .locator('li span').first().innerText().then((text) => text.trim()),
+    'Nickname: Cat → Cat Ray', 'their names, without more words');
+    await shoot(page, 'people-member');
+    is(await violations(page), [], 'axe finds nothing');
+    await head.getByRole('link', {name: /timed out/}).click();
+    await soon(() => lines(page).count(), 2, '... which lead to the entries');
+    await leave(page, 'a person');
 }
 
 

@@ -189,7 +189,8 @@ function changing(page) {
     return page.locator('.page, .unsaved').locator('form, '
         + ':is(button, input, select, textarea):enabled').evaluateAll((all) =>
         all.filter((node) => node.checkVisibility()
-            && !node.matches('.chip, .link, [type=search], .editor header *')
+            && !node.matches('.chip, .link, .copy, [type=search], '
+                + '.editor header *')
             && node.textContent !== 'Ask the platform, too')
             .map((node) => node.outerHTML.slice(0, 90)));
 }
