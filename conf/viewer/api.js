@@ -96,6 +96,15 @@ export async function whoSignedIn() {
 }
 
 
+// What one of the person's servers has there, which need not be open; null
+// where there is no answer.
+export async function glance(server, path) {
+    const response = await elsewhere(`${BASE}/servers/${server}${path}`, 'GET');
+
+    return response?.ok ? response.json() : null;
+}
+
+
 // Opens a server of the person's.
 export function openServer(person, {id, level}) {
     token = null;

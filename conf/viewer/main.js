@@ -16,7 +16,8 @@ const PLANS = {free: t('page.free'), pro_lite: 'Pro Lite', pro: 'Pro'};
 const CHECKING = 60_000;              // ms between looks at whether logs arrive
 const ENDED = {401: t('sign.tokenEnded'), 403: t('sign.tokenBasic')};
 const WANTED = 'guildlog.wanted';     // the address, while people sign in
-const OPENED = 'guildlog.opened';     // a person's server
+const OPENED = 'guildlog.opened';     // a person's server, of this tab
+const LAST = 'guildlog.last';         // ... of all tabs
 
 // those that are neither the log nor the configuration
 const VIEWS = {start: './start.js', member: './member.js'};
@@ -39,7 +40,7 @@ async function route() {
     const address = readAddress();
 
     if (person && !session && !openOne(address.server)) {
-        choose();
+        await choose();
         return;
     }
     if (!session) {
@@ -58,7 +59,7 @@ async function route() {
     if (address.server && address.server !== session.server) {
         shut();
         if (person ? !openOne(address.server) : !resume(address.server)) {
-            (person ? choose : ask)();
+            await (person ? choose : ask)();
             return;
         }
     }
@@ -172,22 +173,22 @@ function openOne(wanted) {
 
     if (one) {
         sessionStorage.setItem(OPENED, one.id);
+        localStorage.setItem(LAST, one.id);
         openServer(person, one);
     }
     return Boolean(one);
 }
 
 
-function choose() {
+async function choose() {
     where.hidden = nav.hidden = true;
-    fill(main, h('section', {id: 'servers'}, h('h2', null, t('sign.servers')),
-        person.servers.length ? h('ul', {class: 'items'},
-            person.servers.map(({id, name, level}) => h('li', null,
-                h('a', {href: `#/logs?server=${id}`}, foreign(name)), ' ',
-                badge(t(level === 'manage' ? 'sign.manage'
-                    : 'sign.view')))))
-            : h('p', {class: 'note'}, t('sign.noServer'))));
-    main.focus();
+
+    const {serversNode} = await import('./servers.js');
+
+    if (person) {
+        fill(main, serversNode(person.servers, localStorage.getItem(LAST)));
+        main.focus();
+    }
 }
 
 

@@ -15,6 +15,8 @@ export const ROUTES = Object.fromEntries(['main_channel', 'category_modlog',
     'category_channels', 'category_service'].map((field) => [field,
     t(`category.${field.replace('category_', '')}`)]));
 
+export const PLANS = {free: t('page.free'), pro_lite: 'Pro Lite', pro: 'Pro'};
+
 const OPEN = ['queued', 'held', 'retrying', 'in_flight', 'unconfirmed'];
 const UNSENT = ['off', 'no_channel'];
 

@@ -1,11 +1,12 @@
 // Signing in with the platform: the servers of a person, a token that the
 // person makes, signing out, and what is shown to who may only look.
 
-import {is, leave, lines, newPage, newServer, ok, openPart, operator, shoot,
-    signedIn, soon, violations} from './lib.js';
+import {is, leave, lines, newPage, newServer, ok, openPart, operator, outside,
+    shoot, signedIn, soon, violations} from './lib.js';
 
 const DEMO = process.env.GUILDLOG_SERVER;
 const GUEST = '200000000000000077';
+const VISITOR = '200000000000000078';
 const PARTS = ['channels', 'settings', 'types', 'ignore', 'filters', 'tags',
     'access', 'tokens', 'notifications', 'troubleshoot'];
 
@@ -100,6 +101,7 @@ export default async function person() {
     await leave(page, 'a person');
     await still();
     await guest();
+    await several();
 }
 
 
@@ -181,6 +183,63 @@ async function guest() {
     ok(await said.isVisible(), 'the first steps are for others');
     is(await changing(page), [], '... nothing can be changed there');
     await leave(page, 'a guest');
+}
+
+
+// The first page of who has several servers: what each is and how it is there.
+async function several() {
+    const names = ['Pixel Forge', 'The Quiet Corner', 'Bird Watchers'];
+    const servers = [];
+
+    for (const name of names) {
+        const server = await newServer({name});
+
+        await server.ask('PUT', `/config/access/${VISITOR}`, {level: 'view'});
+        servers.push(server);
+    }
+    await servers[1].record({type: 5, content: 'one'});
+    await operator('PUT', `/servers/${servers[1].id}/channels`, [
+        {id: '311', name: 'hall', type: 0}]);
+    await servers[1].ask('PATCH', '/config/logging/channels',
+        {main_channel: '311'});
+
+    const page = await newPage();
+
+    page.expected = /status of 401/;
+    await signedIn(VISITOR, 'Visitor', async () => {
+        await page.goto(process.env.GUILDLOG_VIEWER);
+        await page.getByRole('button', {name: /Sign in\s+with the/}).click();
+        await page.getByRole('heading', {name: 'Your servers'}).waitFor();
+    });
+
+    const cards = page.locator('.cards .card');
+    const card = (name) => cards.filter({hasText: name});
+
+    is(await cards.getByRole('link').allInnerTexts().then((all) =>
+        all.sort()), names.sort(), 'each server has a card');
+    is(await cards.locator('.avatar').allInnerTexts().then((all) =>
+        all.sort()), ['BW', 'PF', 'TQ'], '... with a face');
+    await soon(() => card('Pixel').innerText().then((text) =>
+        /Pro · Last entry .*ago|now/.test(text)
+            && text.includes('Logging was never set up')), true,
+    '... tells the plan, the last entry, and that it is to be set up');
+    await card('Quiet').getByText(/healthy|degraded|broken/).waitFor();
+    ok(await card('Quiet').getByText('may look').isVisible(),
+        '... how it is, and what one may do there');
+    await shoot(page, 'servers');
+    is(await violations(page), [], 'axe finds nothing');
+    await page.setViewportSize({width: 390, height: 844});
+    is(await outside(page), [], 'nothing sticks out of a phone');
+    await shoot(page, 'servers-phone');
+
+    await card('Quiet').click();
+    await lines(page).first().waitFor();
+    await page.evaluate(() => sessionStorage.removeItem('guildlog.opened'));
+    await page.goto(process.env.GUILDLOG_VIEWER);
+    await page.reload();
+    await soon(() => cards.first().getByRole('link').textContent(),
+        'The Quiet Corner', 'the one of last time comes first');
+    await leave(page, 'several servers');
 }
 
 
