@@ -4,7 +4,7 @@ import {nameOf} from './directory.js';
 import {button, fill, foreign, h} from './dom.js';
 import {othersThan, typeOf} from './log-types.js';
 import {t} from './texts.js';
-import {spanTime, shortTime} from './time.js';
+import {edge, shortTime, spanTime} from './time.js';
 
 const ROLES = {executor: t('filters.doneBy'), target: t('filters.doneTo')};
 
@@ -64,7 +64,7 @@ function named(kind, id) {
 
 
 function timeInWords(after, before) {
-    return after && before ? spanTime(Number(after), Number(before))
-        : after ? t('filters.chipSince', {time: shortTime(Number(after))})
+    return after && before ? spanTime(edge(after), Number(before))
+        : after ? t('filters.chipSince', {time: shortTime(edge(after))})
             : t('filters.chipUntil', {time: shortTime(Number(before))});
 }

@@ -1,7 +1,8 @@
 // The export of what is seen, as a file.
 
 import {open} from './api.js';
-import {button, h, popover} from './dom.js';
+import {button, fill, h, popover} from './dom.js';
+import {labeled} from './icons.js';
 import {t} from './texts.js';
 
 const LOCALES = {en: 'English', de: 'Deutsch', ja: '日本語'};
@@ -16,6 +17,7 @@ export function exportMenu(chosen) {
             chosen(locale);
         }, {lang: locale})));
 
+    fill(opener, labeled('export', t('export.title')));
     return [opener, panel];
 }
 

@@ -5,7 +5,8 @@ import {appliedNode} from './applied.js';
 import {combobox} from './combobox.js';
 import {button, debounce, fill, h, newId, popover} from './dom.js';
 import {find, isId, resolve} from './directory.js';
-import {DAY, HOUR, fromInput, spanTime, shortTime, toInput} from './time.js';
+import {DAY, HOUR, dayFrom, dayName, edge, fromInput, shortTime, spanTime,
+    toInput, weekFrom, weekName} from './time.js';
 import {savedViews} from './saved-views.js';
 import {MOST, partsOf} from './several.js';
 import {parts, t} from './texts.js';
@@ -13,8 +14,21 @@ import {typePicker} from './type-picker.js';
 import {CATEGORIES, count} from './words.js';
 
 const TYPING = 200;
-const SPANS = [['filters.hour', HOUR], ['filters.day', DAY],
-    ['filters.week', 7 * DAY], ['filters.everything', 0]];
+
+// stretches of time: from when, which is not in it, and before when
+const since = (ms) => () => ({after: String(Date.now() - ms), before: ''});
+const SPANS = [
+    [t('filters.hour'), since(HOUR)],
+    [t('filters.day'), since(DAY)],
+    [dayName(0), () => ({after: String(dayFrom(0) - 1), before: ''})],
+    [dayName(-1), () => ({after: String(dayFrom(-1) - 1),
+        before: String(dayFrom(0))})],
+    [weekName(0), () => ({after: String(weekFrom(0) - 1), before: ''})],
+    [weekName(-1), () => ({after: String(weekFrom(-1) - 1),
+        before: String(weekFrom(0))})],
+    [t('filters.week'), since(7 * DAY)],
+    [t('filters.everything'), () => ({after: '', before: ''})],
+];
 
 
 export class Filters {
@@ -31,26 +45,32 @@ export class Filters {
             {class: 'chip'});
         this.error = h('p', {class: 'error', role: 'alert', hidden: true,
             id: newId()});
+        this.clearer = button(t('filters.clear'), () => this.clear(),
+            {class: 'quiet'});
         this.more = h('div', {class: 'more'}, this.time(), this.member(),
             this.channel(), this.role(), this.types(),
             savedViews(() => this.value, (value) => this.set(value)),
-            button(t('filters.clear'), () => this.clear(), {class: 'quiet'}));
-        this.applied = h('div');
-        this.opener = button(t('filters.title'), () => this.unfold(),
-            {class: 'unfold', 'aria-expanded': 'false'});
-        this.node = h('div', {class: 'filters', role: 'search',
-            'aria-label': t('filters.title')},
-            h('div', {class: 'line'}, this.search(), this.opener, this.more),
-            this.error, this.applied,
+            this.clearer);
+        this.applied = h('div', {class: 'chosen'});
+        this.sheet = h('div', {class: 'sheet', popover: 'auto', id: newId()},
+            this.more,
             h('div', {class: 'chips', role: 'group',
                 'aria-label': t('filters.categories')},
-                this.all, this.chips.map(({node}) => node)));
+            this.all, this.chips.map(({node}) => node)),
+            button(t('page.close'), () => this.sheet.hidePopover(),
+                {class: 'unfold primary'}));
+        this.opener = button(t('filters.title'), null,
+            {class: 'unfold', popovertarget: this.sheet.id});
+        this.node = h('div', {class: 'filters', role: 'search',
+            'aria-label': t('filters.title')},
+            this.search(), this.opener, this.sheet, this.error, this.applied);
     }
 
 
     // typing: what the reader is at is left alone
     show(value, typing) {
-        const used = ['after', 'before', 'member', 'channel', 'role', 'type']
+        const used = ['after', 'before', 'member', 'channel', 'role', 'type',
+            'category']
             .filter((name) => value[name].length).length;
 
         this.value = value;
@@ -61,6 +81,7 @@ export class Filters {
             node.ariaPressed = String(value.category.includes(category));
         }
         this.all.ariaPressed = String(!value.category.length);
+        this.clearer.hidden = !queryOf(value).size;
         this.opener.textContent = used
             ? t('filters.used', {count: used}) : t('filters.title');
         fill(this.applied, appliedNode(value, (change) => this.set(change)));
@@ -111,14 +132,6 @@ export class Filters {
 
     clear() {
         this.set(NOTHING);
-    }
-
-
-    unfold() {
-        const open = this.opener.ariaExpanded !== 'true';
-
-        this.opener.ariaExpanded = String(open);
-        this.more.classList.toggle('open', open);
     }
 
 
@@ -240,19 +253,18 @@ export class Filters {
             return h('label', null, label, input);
         };
         const {opener, panel} = popover(t('filters.time'), {class: 'time'},
-            h('div', {class: 'spans'}, SPANS.map(([name, ms]) =>
-                button(t(name), () => {
+            h('div', {class: 'spans'}, SPANS.map(([name, span]) =>
+                button(name, () => {
                     panel.hidePopover();
-                    this.set({after: ms ? String(Date.now() - ms) : '',
-                        before: ''});
+                    this.set(span());
                 }))),
             limit('after', t('filters.after')),
             limit('before', t('filters.before')));
 
         this.fields.span = {set: ({after, before}) => {
             opener.textContent = after && before
-                ? spanTime(Number(after), Number(before))
-                : after ? t('filters.since', {time: shortTime(Number(after))})
+                ? spanTime(edge(after), Number(before))
+                : after ? t('filters.since', {time: shortTime(edge(after))})
                     : before ? t('filters.until',
                         {time: shortTime(Number(before))})
                         : t('filters.anyTime');

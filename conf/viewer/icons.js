@@ -1,6 +1,6 @@
 // Pictures of our own: what kind of thing happened, and what a button does.
 
-import {svg} from './dom.js';
+import {h, svg} from './dom.js';
 import {typeOf} from './log-types.js';
 
 // strokes in a square of 16
@@ -28,6 +28,10 @@ const PATHS = {
     settings: 'M2.5 5h4M9.5 5h4M2.5 11h1M6.5 11h7M8 6.6a1.6 1.6 0 1 0 0-3.2 '
         + '1.6 1.6 0 0 0 0 3.2M5 12.6a1.6 1.6 0 1 0 0-3.2 1.6 1.6 0 0 0 0 3.2',
     star: 'M8 2l1.8 3.8 4.2.5-3.1 2.9.8 4.1L8 11.3l-3.7 2 .8-4.1L2 6.3l4.2-.5z',
+    list: 'M2.5 4h1M6 4h7.5M2.5 8h1M6 8h7.5M2.5 12h1M6 12h7.5',
+    contrast: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12V2M10 4v8M12 5.5v5',
+    chart: 'M2.5 13.5v-5h2.5v5zM6.8 13.5v-11h2.5v11zM11 13.5v-8h2.5v8z',
+    export: 'M8 2v7.5M5 6.7l3 3 3-3M2.5 10.5v3h11v-3',
     copy: 'M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3',
     copied: 'M3 8.5l3.2 3.2L13 4.8',
 };
@@ -56,6 +60,12 @@ export function icon(name) {
 
     node.append(svg('path', {d: PATHS[name]}));
     return node;
+}
+
+
+// a picture, with its name beside it where there is room for that
+export function labeled(name, text) {
+    return [icon(name), h('span', {class: 'label'}, text)];
 }
 
 

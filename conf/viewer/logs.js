@@ -11,6 +11,7 @@ import {EntryPanel} from './entry-panel.js';
 import {exportMenu, save} from './export.js';
 import {Filters} from './filters.js';
 import {check} from './health.js';
+import {labeled} from './icons.js';
 import {LogList} from './log-list.js';
 import {LogPages} from './log-pages.js';
 import {othersThan} from './log-types.js';
@@ -38,6 +39,14 @@ const note = h('span', {class: 'note'});
 const fresh = button('', toTop, {class: 'fresh', hidden: true});
 const state = h('span', {class: 'live'});
 const pauser = button('', pause);
+const charter = button(labeled('chart', t('chart.title')), () => {
+    const open = chart.node.classList.toggle('open');
+
+    charter.ariaExpanded = String(open);
+    if (open && current?.timeline) {
+        chart.show(current.timeline);
+    }
+}, {class: 'unfold', 'aria-expanded': 'false'});
 const empty = h('p', {class: 'empty', hidden: true});
 const panel = new EntryPanel({step, close: closeEntry, narrow(change) {
     filters.set(change);
@@ -51,7 +60,8 @@ const panel = new EntryPanel({step, close: closeEntry, narrow(change) {
 export const node = h('div', {class: 'logs'},
     filters.node, chart.node,
     h('div', {class: 'bar'}, total, spoken, note, fresh,
-        h('span', {class: 'gap'}), state, pauser, exportMenu(download)),
+        h('span', {class: 'gap'}), state, pauser, charter,
+        exportMenu(download)),
     h('div', {class: 'content'},
         h('div', {class: 'table'}, list.node, empty), panel.node));
 

@@ -6,6 +6,7 @@ import {hrefOf, readAddress, writeAddress} from './address.js';
 import {forget} from './directory.js';
 import {badge, button, fill, foreign, h, newId, popover} from './dom.js';
 import * as health from './health.js';
+import {labeled} from './icons.js';
 import {keepLook, looks} from './looks.js';
 import * as logs from './logs.js';
 import {LANGUAGES, language, t, translate, wanted as wantedLanguage}
@@ -133,8 +134,8 @@ async function diagnose(bot) {
 
 function head({view, bot, filters}, {name, plan}) {
     const inLogs = view === 'logs';
-    const link = (to, label, here) => h('a', {href: hrefOf(to, bot),
-        'aria-current': here && 'page'}, label);
+    const link = (to, picture, label, here) => h('a', {href: hrefOf(to, bot),
+        'aria-current': here && 'page'}, labeled(picture, label));
     const bots = h('select', {'aria-label': t('page.bot'),
         onchange: () => location.assign(hrefOf(view, bots.value,
             view === 'member' ? filters : {}))},
@@ -142,11 +143,12 @@ function head({view, bot, filters}, {name, plan}) {
         h('option', {value: 'pro'}, t('page.proBot')));
 
     bots.value = bot;
-    fill(where, person ? servers() : h('strong', null, foreign(name)), ' ',
-        badge(PLANS[plan]), ' ', bots, ' ', health.node);
-    fill(nav, link('logs', t('page.logs'), inLogs),
-        session.reads ? null : link('channels', t('config.title'),
-            !(inLogs || view in VIEWS)));
+    bots.hidden = plan !== 'pro' && !bot;
+    fill(where, person ? servers() : h('strong', null, foreign(name)),
+        badge(PLANS[plan]), bots, health.node);
+    fill(nav, link('logs', 'list', t('page.logs'), inLogs),
+        session.reads ? null : link('channels', 'settings',
+            t('config.title'), !(inLogs || view in VIEWS)));
     where.hidden = nav.hidden = false;
     document.title = t('page.title', {server: name});
 }
@@ -195,7 +197,7 @@ async function choose() {
 function start() {
     form.remove();
     fill(me, look(), person ? h('span', {class: 'note'}, foreign(person.name))
-        : null, button(t('sign.out'), async () =>
+        : null, button(labeled('door', t('sign.out')), async () =>
         await shown?.mayLeave?.() !== false && leave(), {class: 'quiet'}));
     go();
 }
@@ -379,6 +381,7 @@ function look() {
             ['h12', t('look.hours', {count: 12})],
             ['h23', t('look.hours', {count: 24})]], anew));
 
+    fill(opener, labeled('contrast', t('look.title')));
     return [opener, panel];
 }
 

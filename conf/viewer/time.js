@@ -32,6 +32,8 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
+const region = new Intl.Locale(locale);
+
 let today = new Date();
 
 
@@ -125,6 +127,50 @@ export function timeNode(ms) {
     const node = h('time');
     setTime(node, ms);
     return node;
+}
+
+
+// the first moment after this one, which is not in a stretch, where that is a
+// round one
+export function edge(after) {
+    const ms = Number(after);
+
+    return (ms + 1) % 1000 ? ms : ms + 1;
+}
+
+
+// when a day begins, so many days from today
+export function dayFrom(days) {
+    const date = new Date();
+
+    date.setHours(0, 0, 0, 0);
+    date.setDate(date.getDate() + days);
+    return +date;
+}
+
+
+// ... and a week, as people count it there
+export function weekFrom(weeks) {
+    const {firstDay} = region.getWeekInfo?.() ?? region.weekInfo
+        ?? {firstDay: 1};
+    const day = (new Date().getDay() - firstDay + 7) % 7;
+
+    return dayFrom(weeks * 7 - day);
+}
+
+
+export function dayName(days) {
+    return capital(formats.relative.format(days, 'day'));
+}
+
+
+export function weekName(weeks) {
+    return capital(formats.relative.format(weeks, 'week'));
+}
+
+
+function capital(text) {
+    return text.charAt(0).toLocaleUpperCase(locale) + text.slice(1);
 }
 
 

@@ -1,8 +1,8 @@
 // How the page fits its reader: high contrast, large letters, a phone, a
 // language that runs from right to left, what is read out.
 
-import {enter, is, leave, lines, newServer, ok, shoot, soon, violations}
-    from './lib.js';
+import {enter, is, leave, lines, newServer, ok, outside, shoot, soon,
+    violations} from './lib.js';
 
 const ANN = {id: '201', name: 'Ann'};
 const HALL = {id: '301', name: 'hall'};
@@ -18,6 +18,7 @@ export default async function details() {
     await switches();
     await letters();
     await part();
+    await phone();
     await turned();
     await names();
     await span();
@@ -75,6 +76,46 @@ async function part() {
     }), true, 'the part that is open is seen among the others');
     await shoot(page, 'part');
     await leave(page, 'a part');
+}
+
+
+// On a phone there is little above the entries, and filters come in a sheet.
+async function phone() {
+    const page = await enter(server, '#/logs',
+        {viewport: {width: 390, height: 844}, locale: 'en-GB'});
+    const sheet = page.locator('.sheet');
+    const opener = page.getByRole('button', {name: /^Filters/});
+
+    await lines(page).first().waitFor();
+    const {y} = await lines(page).first().boundingBox();
+    ok(y < 150, 'entries begin near the top of a phone', `at ${y}`);
+    for (const name of ['Logs', 'Configuration']) {
+        is(await page.locator('#nav').getByRole('link', {name}).count(), 1,
+            `${name} has its name, where there is a picture alone`);
+    }
+    is(await outside(page), [], 'nothing sticks out');
+
+    is(await sheet.isVisible(), false, 'filters do not lie in the way');
+    await opener.click();
+    await sheet.getByRole('button', {name: /^Messages/}).click();
+    await soon(() => new URL(page.url()).hash,
+        '#/logs?category=categoryText', 'they are in a sheet');
+    await soon(() => opener.textContent(), 'Filters (1)',
+        '... and it is told how many are set');
+    await shoot(page, 'sheet');
+    is(await violations(page), [], 'axe finds nothing there');
+    await page.keyboard.press('Escape');
+    is([await sheet.isVisible(), await opener.evaluate((node) =>
+        node === document.activeElement)], [false, true],
+    '... which goes away, to where it came from');
+
+    const plot = page.locator('.plot');
+
+    is(await plot.isVisible(), false, 'the chart is folded');
+    await page.getByRole('button', {name: 'Chart'}).click();
+    await soon(() => page.locator('.plot rect').first().isVisible(), true,
+        '... until it is wanted');
+    await leave(page, 'a phone');
 }
 
 

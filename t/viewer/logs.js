@@ -174,6 +174,20 @@ async function filters(page) {
     await page.keyboard.press('Escape');
     await shows(`after=${at - 60_000}&before=${at}`, 'a time range');
 
+    // the day before, there
+    const day = 24 * HOUR;
+    const midnight = Math.floor((Date.now() + HOUR) / day) * day - HOUR;
+    await page.locator('.more .time').click();
+    await page.getByRole('button', {name: 'Yesterday'}).click();
+    await shows(`after=${midnight - day - 1}&before=${midnight}`, 'yesterday');
+    await page.locator('.more .time').click();
+    await page.getByLabel('Before').fill(new Date(at + HOUR).toISOString()
+        .slice(0, 19));
+    await page.getByLabel('After').fill(new Date(at + HOUR - 60_000)
+        .toISOString().slice(0, 19));
+    await page.keyboard.press('Escape');
+    await shows(`after=${at - 60_000}&before=${at}`, 'the range again');
+
     await page.locator('.chip[data-category=categoryModlog]').click();
     await soon(() => shownTotal(page), 15, 'filters join');
     await page.reload();
