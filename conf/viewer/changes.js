@@ -183,7 +183,7 @@ export function namesIn(changes, found) {
         ({old, now, all}) => [...old ?? [], ...now ?? [], ...all ?? []]);
 
     for (const {kind, id, name} of parts) {
-        if (kind && kind !== 'role' && !name && !knownName(kind, id)) {
+        if (kind && !name && !knownName(kind, id)) {
             nameOf(kind, id).then((named) => named && found(), () => {});
         }
     }
@@ -217,7 +217,7 @@ function partNode({word, text, time, kind, id, name}) {
 function namedNode(kind, id, name) {
     const node = h('bdi', {title: id}, name || id);
 
-    if (!name && kind !== 'role') {
+    if (!name) {
         nameOf(kind, id).then((found) => {
             node.textContent = found || id;
         }, () => {});

@@ -1,21 +1,27 @@
 // A text field that proposes what may be meant. What is picked has an ID;
 // what is typed and not picked is taken as the ID itself.
 
+import {isId} from './directory.js';
 import {foreign, h, fill, debounce, newId, placeBelow} from './dom.js';
+import {faceOf} from './named.js';
 import {t} from './texts.js';
 
 const QUIET = 150;
 
 
-// find(text, signal) gives [{id, name, parent}]; changed(id) is called when the
-// reader has chosen. The field is {input, list, value, set(id, name)}.
-export function combobox({find, changed = () => {}, fixed = [], ...rest}) {
+// find(text, signal) gives [{id, name, parent, type, color}] of this kind;
+// changed(id) is called when the reader has chosen. The field is {input, list,
+// value, set(id, name)}.
+export function combobox({kind, find, changed = () => {}, fixed = [],
+    ...rest})
+{
     const list = h('ul', {role: 'listbox', id: newId(), popover: 'manual',
         class: 'options', 'aria-label': t('form.proposals')});
     const input = h('input', {type: 'text', role: 'combobox',
         autocomplete: 'off', spellcheck: 'false', 'aria-expanded': 'false',
         'aria-autocomplete': 'list', 'aria-controls': list.id, ...rest});
     let options = [];
+    let nodes = [];        // of the options, without those between them
     let active = -1;
     let request = new AbortController();
     let field;
@@ -38,12 +44,13 @@ export function combobox({find, changed = () => {}, fixed = [], ...rest}) {
     }
 
 
-    // what tells apart those of one name
-    function apart({id, name, parent}) {
+    // what tells apart those of one name; grouped: below that of their category
+    function apart({id, name, parent}, grouped) {
         const alike = options.filter((other) => other.name === name
             && other.parent === parent).length > 1;
 
-        return name && (parent || alike) ? h('small', null,
+        return name && (parent || alike) ? h('small',
+            {class: grouped && !alike && 'unseen'},
             [parent && foreign(parent), alike && id].filter(Boolean)
                 .flatMap((part, i) => i ? [' ', part] : part)) : null;
     }
@@ -51,11 +58,11 @@ export function combobox({find, changed = () => {}, fixed = [], ...rest}) {
 
     function activate(i) {
         active = (i + options.length) % options.length;
-        [...list.children].forEach((node, at) => {
+        nodes.forEach((node, at) => {
             node.ariaSelected = String(at === active);
         });
-        list.children[active].scrollIntoView({block: 'nearest'});
-        input.setAttribute('aria-activedescendant', list.children[active].id);
+        nodes[active].scrollIntoView({block: 'nearest'});
+        input.setAttribute('aria-activedescendant', nodes[active].id);
     }
 
 
@@ -76,11 +83,18 @@ export function combobox({find, changed = () => {}, fixed = [], ...rest}) {
             return;
         }
 
-        fill(list, options.map((option) => h('li', {role: 'option',
+        nodes = options.map((option) => h('li', {role: 'option',
             id: newId(), 'aria-selected': 'false',
             onpointerdown: (event) => event.preventDefault(),
             onclick: () => pick(option)},
-            foreign(option.name || option.id), ' ', apart(option))));
+            isId(option.id) && option.id !== '0' && faceOf(kind, option),
+            h('span', null, foreign(option.name || option.id), ' ',
+                apart(option, !text))));
+        fill(list, options.map(({parent}, i) => [!text && parent
+            && parent !== options[i - 1]?.parent && h('li',
+            {role: 'presentation', 'aria-hidden': true, class: 'group'},
+            foreign(parent)),
+        nodes[i]]));
         if (!options.length) {
             list.append(h('li', {role: 'option', class: 'note',
                 'aria-disabled': true, 'aria-selected': 'false'},

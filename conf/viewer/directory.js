@@ -1,16 +1,14 @@
-// Names of members and channels: from the server's directory, and from what
-// the page has read.
+// Names of members, channels and roles: from the server's directory, and from
+// what the page has read.
 
 import {get} from './api.js';
-import {locale, t} from './texts.js';
+import {t} from './texts.js';
 
 const MOST = 25;
-const collator = new Intl.Collator(locale, {numeric: true});
 
-// {name, at}, by ID, and where the directory has them {type, parent}: the
-// newest name is the one they have
-const known = {member: new Map(), channel: new Map()};
-const PATHS = {member: '/search/members', channel: '/search/channels'};
+// {name, at}, by ID, and what else the directory has of them: the newest name
+// is the one they have
+const known = {member: new Map(), channel: new Map(), role: new Map()};
 
 // channels of some of the platform's types: text and announcements may be log
 // channels, unlike threads and voice
@@ -19,30 +17,32 @@ const TYPES = {logChannel: [0, 5], category: [4]};
 const UNKNOWN = {
     channel: t('form.unknownChannel'),
     member: t('form.unknownMember'),
+    role: t('form.unknownRole'),
 };
 
 const AMBIGUOUS = {
     channel: t('form.severalChannels'),
     member: t('form.severalMembers'),
+    role: t('form.severalRoles'),
 };
 
 // what will be known, by ID: many ask at once
 const asked = new Map();
 
 let actors;
-let channels;
+let listed = {};     // the directory in its own order, as it will be known
 
 
 export function forget() {
-    known.member.clear();
-    known.channel.clear();
-    actors = channels = null;
+    Object.values(known).forEach((all) => all.clear());
+    actors = null;
+    listed = {};
 }
 
 
-// members or channels, of whichever type
+// members, roles, or channels of whichever type
 function sortOf(kind) {
-    return kind === 'member' ? kind : 'channel';
+    return kind in known ? kind : 'channel';
 }
 
 
@@ -61,23 +61,22 @@ function note(kind, named, at) {
 }
 
 
-// Who and what matches, best first: [{id, name, parent}]. kind: member,
-// channel, or those channels alone that TYPES names. Without a query, what was
-// seen last; of TYPES, what the directory has.
+// Who and what matches, best first: [{id, name, parent, type, color}]. kind:
+// member, role, channel, or those channels alone that TYPES names. Without a
+// query, the directory in its own order, or of members who was seen last.
 export async function find(kind, text, signal) {
     const query = text.replace(/^[#@]/, '');
-    const all = known[sortOf(kind)];
+    const sort = sortOf(kind);
+    const all = known[sort];
     const found = new Set();
 
     if (kind === 'member') {
         await learnActors();
     }
-    if (query) {
-        for (const one of await search(sortOf(kind), query, signal)) {
-            found.add(one.id);
-        }
-    } else if (kind in TYPES) {
-        await learnChannels();
+    for (const {id} of await (query ? search(sort, query, signal)
+        : kind === 'member' ? [] : list(sort)))
+    {
+        found.add(id);
     }
     for (const [id, {name}] of all) {
         if (name && (id.startsWith(query)
@@ -86,48 +85,39 @@ export async function find(kind, text, signal) {
             found.add(id);
         }
     }
-
-    const ids = ofType(kind, [...found]);
-
-    if (!query && kind in TYPES) {
-        ids.sort((one, other) => collator.compare(parentOf(one),
-            parentOf(other)) || collator.compare(all.get(one).name,
-            all.get(other).name));
-    }
-    return ids.slice(0, query ? MOST : Infinity).map((id) => ({id,
-        name: all.get(id).name, parent: parentOf(id)}));
+    return ofType(kind, [...found]).slice(0, query ? MOST : Infinity)
+        .map((id) => ({...all.get(id), id, parent: parentOf(id)}));
 }
 
 
-async function search(kind, query, signal) {
-    const rows = await get(PATHS[kind], new URLSearchParams({query}), signal);
+async function search(sort, query, signal) {
+    const rows = await get(`/search/${sort}s`, new URLSearchParams({query}),
+        signal);
 
     for (const {id, ...row} of rows) {
-        known[kind].set(id, {...row, at: Date.now()});
+        known[sort].set(id, {...row, at: Date.now()});
     }
     return rows;
 }
 
 
-// The directory is not to be had whole: by how IDs begin, it is in part.
-function learnChannels() {
-    channels ??= Promise.all([...'123456789'].map((digit) =>
-        search('channel', digit))).catch((error) => {
-        channels = null;
+function list(sort) {
+    listed[sort] ??= search(sort, '').catch((error) => {
+        delete listed[sort];
         throw error;
     });
-    return channels;
+    return listed[sort];
 }
 
 
 // A channel whose type nobody knows will do where the directory knows none.
 function ofType(kind, ids) {
     const types = TYPES[kind];
-    const type = (id) => known.channel.get(id).type;
+    const type = (id) => known[sortOf(kind)].get(id).type;
     const fitting = types ? ids.filter((id) => types.includes(type(id))) : ids;
 
-    return fitting.length ? fitting : ids.filter((id) => type(id)
-        === undefined);
+    return fitting.length || !types ? fitting
+        : ids.filter((id) => type(id) === undefined);
 }
 
 
@@ -174,6 +164,12 @@ export async function nameOf(sort, id) {
         await asked.get(id);
     }
     return knownName(kind, id);
+}
+
+
+// what the directory has of it besides the name, as far as it was read
+export function knownOf(kind, id) {
+    return known[sortOf(kind)].get(id) ?? {};
 }
 
 

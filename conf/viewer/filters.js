@@ -180,7 +180,7 @@ export class Filters {
 
     // a field for IDs that are found by name; those that were picked are chips
     picked(name, label, kind) {
-        const field = combobox({placeholder: label, 'aria-label': label,
+        const field = combobox({kind, placeholder: label, 'aria-label': label,
             find: (text, signal) => find(kind, text, signal),
             changed: (text) => text && this.pick(name, kind, text)});
 

@@ -8,6 +8,9 @@ import {find, isId, nameOf, resolve} from './directory.js';
 import {t} from './texts.js';
 import {typePicker} from './type-picker.js';
 import {look, watch} from './unsaved.js';
+import {hexOf} from './words.js';
+
+export {hexOf};
 
 const HEX = /^#[0-9a-f]{6}$/i;
 
@@ -282,12 +285,12 @@ const KINDS = {
     member() {
         return idField('member', []);
     },
+
+
+    role() {
+        return idField('role', []);
+    },
 };
-
-
-export function hexOf(color) {
-    return '#' + color.toString(16).padStart(6, '0');
-}
 
 
 function typed(input) {
@@ -299,7 +302,7 @@ function typed(input) {
 
 // A name that is typed and not picked is looked for when it is checked.
 export function idField(kind, fixed) {
-    const field = combobox({fixed, placeholder: fixed[0]?.name
+    const field = combobox({kind, fixed, placeholder: fixed[0]?.name
         ?? t('form.nameOrId'),
         find: (text, signal) => find(kind, text, signal)});
 

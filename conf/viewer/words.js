@@ -44,8 +44,8 @@ export const BUTTONS = {
 // by their numbers: what they are called, what they hold, what they do
 export const IGNORE_LISTS = [['channels', 'anyChannel'],
     ['categories', 'category'], ['executors', 'member'],
-    ['targets', 'member'], ['content', 'text'], ['executorRoles', 'text'],
-    ['targetRoles', 'text']].map(([name, kind]) =>
+    ['targets', 'member'], ['content', 'text'], ['executorRoles', 'role'],
+    ['targetRoles', 'role']].map(([name, kind]) =>
     [t(`ignore.${name}`), kind, t(`ignored.${name}`)]);
 
 export const FILTERS = textsOf('mask', ['invites', 'links', 'emails',
@@ -77,6 +77,11 @@ const sizes = ['byte', 'kilobyte', 'megabyte', 'gigabyte'].map((unit) =>
 
 export function count(n) {
     return number.format(n);
+}
+
+
+export function hexOf(color) {
+    return '#' + color.toString(16).padStart(6, '0');
 }
 
 

@@ -21,6 +21,7 @@ export default async function people() {
     await person();
     await counted();
     await configured();
+    await pickers();
 }
 
 
@@ -89,6 +90,70 @@ async function configured() {
         text.match(/changed|update|settings/g)), null,
     '... in the language of the page');
     await leave(german, 'notifications in German');
+}
+
+
+// What there is to choose is listed as people see it at the platform.
+async function pickers() {
+    const own = await newServer({name: 'Pickers'});
+
+    await operator('PUT', `/servers/${own.id}/channels`, [
+        {id: '811', name: 'Staff', type: 4, position: 2},
+        {id: '810', name: 'Town', type: 4, position: 1},
+        {id: '821', name: 'mod-log', type: 0, parent: '811', position: 1},
+        {id: '822', name: 'square', type: 0, parent: '810', position: 2},
+        {id: '823', name: 'news', type: 5, parent: '810', position: 1},
+        {id: '824', name: 'Bench', type: 2, parent: '810', position: 3},
+        {id: '825', name: 'welcome', type: 0, position: 1}]);
+    await operator('PUT', `/servers/${own.id}/roles`, [
+        {id: '901', name: 'Painter', color: 0x1abc9c, position: 1},
+        {id: '902', name: 'Moderator', color: 0xe74c3c, position: 2}]);
+
+    const page = await enter(own, '#/channels', {locale: 'en-GB'});
+    const list = page.locator('.options:popover-open');
+
+    await page.getByLabel('Main channel').click();
+    await soon(() => list.locator('li').allInnerTexts().then((all) =>
+        all.map((text) => text.replace(/\s+/g, ' ').trim())),
+    ['None', 'welcome', 'Town', 'news Town', 'square Town', 'Staff',
+        'mod-log Staff'], 'log channels by category, without a query');
+    is(await violations(page), [], 'axe finds nothing there');
+    await shoot(page, 'people-picker');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    is(await page.getByLabel('Main channel').inputValue(), 'news',
+        'arrows go over the names of categories');
+    await page.getByRole('button', {name: 'Undo all'}).click();
+
+    await openPart(page, 'ignore');
+    await page.getByRole('button', {name: 'Executor roles'}).click();
+    const field = page.getByLabel('Add', {exact: true});
+    await field.click();
+    await soon(() => list.locator('li').allInnerTexts().then((all) =>
+        all.map((text) => text.trim())), ['Moderator', 'Painter'],
+    'roles, the highest first');
+    is(await list.locator('.dot').evaluateAll((dots) => dots.map((dot) =>
+        getComputedStyle(dot).backgroundColor)),
+    ['rgb(231, 76, 60)', 'rgb(26, 188, 156)'], '... in their colours');
+    await list.getByText('Painter').click();
+    await page.getByRole('button', {name: 'Add', exact: true}).click();
+    await page.locator('.items', {hasText: 'Painter'}).waitFor();
+    is((await own.get('/config')).serverlogConfigIgnoreStandard
+        .map((row) => row.ignore_value), ['901'], 'a role is chosen by name');
+    await field.fill('nobody');
+    await page.getByRole('button', {name: 'Add', exact: true}).click();
+    await page.getByText('No role of this name is known.').waitFor();
+    ok(true, '... and a wrong name is told');
+    await field.fill('');
+
+    await page.evaluate(() => {
+        location.hash = '#/logs?type=69';
+    });
+    await soon(() => lines(page).first().locator('.details').textContent(),
+        'Ignored roles of executors: Painter', '... and told by its name');
+    await leave(page, 'pickers');
 }
 
 

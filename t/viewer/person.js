@@ -6,7 +6,7 @@ import {is, leave, lines, newPage, newServer, ok, openPart, operator, outside,
 
 const DEMO = process.env.GUILDLOG_SERVER;
 const GUEST = '200000000000000077';
-const VISITOR = '200000000000000078';
+const VISITOR = String(BigInt(Date.now()) * 100_000n);    // of this run
 const PARTS = ['channels', 'settings', 'types', 'ignore', 'filters', 'tags',
     'access', 'tokens', 'notifications', 'troubleshoot'];
 
