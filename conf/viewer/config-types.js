@@ -4,12 +4,12 @@
 import {change, get, mayOnlyLook, part} from './api.js';
 import {knownName, nameOf} from './directory.js';
 import {button, fill, h, isolated, newId} from './dom.js';
-import {hexOf, idField, shut} from './form.js';
+import {idField, shut} from './form.js';
 import {channelOf, typeOf, typesOf} from './log-types.js';
 import {preview} from './preview.js';
 import {t} from './texts.js';
 import {look, watch} from './unsaved.js';
-import {CATEGORIES, FORMATS, FORMAT_NOTE, ROUTES} from './words.js';
+import {CATEGORIES, FORMATS, FORMAT_NOTE, ROUTES, hexOf} from './words.js';
 
 const SETTINGS = '/config/logging/settings';
 
@@ -150,18 +150,21 @@ class TypeGrid {
     }
 
 
-    // Each type is a request of its own: what is refused stays unsaved.
+    // What is to be set alike is one request: what is refused stays unsaved.
     async save() {
         this.past = [];
         try {
-            for (const [id, set] of this.draft) {
-                await change('PATCH', `${SETTINGS}/${id}`, set)
+            for (const [types, set] of this.alike()) {
+                await change('PATCH', `${SETTINGS}/types`, {types, set})
                     .catch((refusal) => {
                         throw new Error(t('form.refused', {
-                            field: typeOf(id).title, why: refusal.message}));
+                            field: typeOf(types[0]).title,
+                            why: refusal.message}));
                     });
-                this.stored.set(id, {...this.stored.get(id), ...set});
-                this.draft.delete(id);
+                for (const id of types) {
+                    this.stored.set(id, {...this.stored.get(id), ...set});
+                    this.draft.delete(id);
+                }
             }
             this.store(await part('serverlogConfigCustomOptions') ?? []);
         } catch (refusal) {
@@ -170,6 +173,20 @@ class TypeGrid {
             this.said.textContent = refusal.message;
         }
         this.back.disabled = true;
+    }
+
+
+    // the types of which the same is to be set, with it
+    alike() {
+        const found = new Map();
+
+        for (const [id, set] of this.draft) {
+            const key = JSON.stringify(Object.entries(set).sort());
+            const [types] = found.get(key) ?? [[]];
+
+            found.set(key, [[...types, id], set]);
+        }
+        return [...found.values()];
     }
 
 

@@ -1,10 +1,11 @@
 // What can be done with an entry: its link, its message at the platform, what
 // was around it, and all of it as JSON.
 
-import {session} from './api.js';
+import {mayOnlyLook, session} from './api.js';
 import {hrefTo} from './address.js';
 import {copier} from './copy.js';
 import {button, h} from './dom.js';
+import {revertOf} from './revert.js';
 import {t} from './texts.js';
 import {MINUTE} from './time.js';
 import {typeOf} from './log-types.js';
@@ -31,7 +32,7 @@ export function entryTools(entry, narrow, leaveOut) {
             button(t('entry.around'), () => narrow({
                 after: String(entry.timestamp - AROUND),
                 before: String(entry.timestamp + AROUND)})),
-            button(t('entry.leaveOut'), leaveOut),
+            button(t('entry.leaveOut'), leaveOut), taker(entry),
             messageId && away(t('entry.logMessage'), channelId,
                 messageId),
             there && away(t('entry.message'), entry.channel.id,
@@ -39,6 +40,28 @@ export function entryTools(entry, narrow, leaveOut) {
         h('details', null, h('summary', null, 'JSON'),
             copier(t('entry.copyJson'), () => json),
             h('pre', {tabindex: 0}, json)));
+}
+
+
+// takes back a change of the configuration
+function taker(entry) {
+    const revert = !mayOnlyLook() && !session.reads && revertOf(entry);
+    const said = h('span', {role: 'status', class: 'said'});
+    const node = revert && button(t('entry.revert'), async () => {
+        node.disabled = true;
+        said.classList.remove('error');
+        said.textContent = '…';
+        try {
+            await revert();
+            said.textContent = t('trouble.done');
+        } catch (refusal) {
+            node.disabled = false;
+            said.classList.add('error');
+            said.textContent = refusal.message;
+        }
+    });
+
+    return node && [node, said];
 }
 
 

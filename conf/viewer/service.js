@@ -45,8 +45,9 @@ const TOLD = {
     70: ({changes}) => ({changes: changesOf(changes)}),
     76: ({name, changes}) => ({changes: changesOf(changes),
         name: FILTERS[name?.replace(/^filter /, '')] ?? name}),
-    77: ({name, changes}) => ({name: titleOf(name),
-        changes: changesOf(changes, UNSET.type)}),
+    77: ({name, count, changes}) => ({count: null,
+        name: count > 1 ? null : titleOf(name),
+        changes: changesOf(typesTold(changes, count > 1), UNSET.type)}),
     99: ({name, changes}) => (changes
         ? {action: null, name: null, changes: changesOf(changes)}
         : {name: known('access', name)}),
@@ -65,6 +66,17 @@ export function inWords(entry) {
 
 function titleOf(key) {
     return key !== null && has(key) ? t(key) : key;
+}
+
+
+// of one type its name is told already; where several were not alike, that
+function typesTold(changes, several) {
+    const [types, ...rest] = changes ?? [];
+
+    return types?.key !== 'log_types' ? changes
+        : [...rest.map(({key, old, new: now}) => ({key, new: now,
+            old: Array.isArray(old) ? {name: t('types.different')} : old})),
+        ...several ? [types] : []];
 }
 
 

@@ -187,6 +187,17 @@ async function types() {
         'those that are off can be found');
     await page.getByRole('button', {name: 'All', exact: true}).click();
 
+    const {total} = await server.get('/logs?type=77&limit=1');
+    await page.getByLabel('Log all of Voice').uncheck();
+    await save(unsaved);
+    await unsaved.waitFor({state: 'hidden'});
+    is([Object.values(await all()).filter((one) => one.enabled === 0).length,
+        (await server.get('/logs?type=77&limit=1')).total - total], [22, 1],
+    'a category that is switched off is one change');
+    await page.getByLabel('Log all of Voice').check();
+    await save(unsaved);
+    await unsaved.waitFor({state: 'hidden'});
+
     await page.getByLabel('Choose all of Moderation').check();
     await page.getByLabel('Choose Message edited').check();
     await soon(() => chosen.getByLabel('Format').inputValue(), '',

@@ -22,6 +22,7 @@ export default async function people() {
     await counted();
     await configured();
     await pickers();
+    await reverted();
 }
 
 
@@ -154,6 +155,56 @@ async function pickers() {
     await soon(() => lines(page).first().locator('.details').textContent(),
         'Ignored roles of executors: Painter', '... and told by its name');
     await leave(page, 'pickers');
+}
+
+
+// A change of the configuration is taken back where it is read.
+async function reverted() {
+    const own = await newServer({name: 'Revert'});
+    const config = async (name) => (await own.get('/config'))[name];
+    const levels = async () => (await config('access') ?? [])
+        .map(({level}) => level);
+
+    await operator('PUT', `/servers/${own.id}/channels`, [
+        {id: '851', name: 'one', type: 0}, {id: '852', name: 'two', type: 0}]);
+    await own.ask('PATCH', '/config/logging/channels', {main_channel: '851'});
+    await own.ask('PATCH', '/config/logging/channels', {main_channel: '852'});
+    await own.ask('PATCH', '/config/logging/settings/6', {format_type: 1});
+    await own.ask('PATCH', '/config/logging/settings/types',
+        {types: [5, 6], set: {format_type: 2}});
+    await own.ask('PUT', `/config/access/${ANN.id}`, {level: 'view'});
+    await own.ask('PUT', `/config/access/${ANN.id}`, {level: 'manage'});
+    await own.ask('POST', '/config/logging/ignore/4', {value: 'hello'});
+    await own.ask('PATCH', '/filters/links', {enabled: true, log_types: [5]});
+
+    const page = await enter(own, '#/logs?category=categoryService',
+        {locale: 'en-GB'});
+    const revert = page.getByRole('button', {name: 'Revert'});
+    const back = async (text, got, wanted, what) => {
+        await lines(page).locator('.details', {hasText: text}).first().click();
+        await revert.click();
+        await page.locator('.tools-of .said', {hasText: 'Done.'}).waitFor();
+        is(await got(), wanted, what);
+    };
+
+    await lines(page).first().waitFor();
+    await back('Main log channel: one → two', async () => (await config(
+        'serverlogConfigChannels'))[0].main_channel, '851', 'a log channel');
+    await back('Different → text', async () => (await config(
+        'serverlogConfigCustomOptions')).map((row) =>
+        [row.log_type, row.format_type]), [[6, 1]],
+    'types that were not alike');
+    await back('may look → may change', levels, ['view'], 'access');
+    await back(/^Access: may look$/, levels, [], '... and that there was none');
+    await back('Ignored content: hello', () =>
+        config('serverlogConfigIgnoreStandard'), null, 'an ignore list');
+    await back('Links', async () => (await own.get('/filters'))
+        .filter(({enabled}) => enabled), [], 'a filter');
+    await shoot(page, 'people-revert');
+    is(await violations(page), [], 'axe finds nothing');
+    await lines(page).filter({hasText: 'token'}).first().click();
+    await soon(() => revert.count(), 0, 'a token is not unmade so');
+    await leave(page, 'what is taken back');
 }
 
 

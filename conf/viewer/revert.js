@@ -1,0 +1,93 @@
+// How a change of the configuration is taken back: from the old values that its
+// entry tells.
+
+import {change} from './api.js';
+
+const LOGGING = '/config/logging';
+
+// by which key of a change a list is told, in the order of their numbers
+const LISTS = ['channels', 'categories', 'executors', 'targets', 'content',
+    'executor_roles', 'target_roles'].map((name) => `ignored_${name}`);
+
+// so many of a list are told; there may have been more
+const TOLD = 100;
+
+// by log type: the requests, [[method, path, body]]
+const WAYS = {
+    68: ({changes}) => [['PATCH', `${LOGGING}/channels`, oldOf(changes)]],
+    69: listBack,
+    70: ({changes}) => changes[0].old !== null
+        && [['PATCH', '/config/settings', oldOf(changes)]],
+    76: optionsBack,
+    77: typesBack,
+    99: accessBack,
+};
+
+
+// Null where an entry does not tell enough; else what takes it back.
+export function revertOf(entry) {
+    const {type, changes} = entry;
+    const whole = changes?.length && changes.every(({old}) =>
+        !(Array.isArray(old) && old.length >= TOLD));
+    const requests = whole && WAYS[type]?.(entry);
+
+    return requests ? async () => {
+        for (const [method, path, body] of requests) {
+            await change(method, path, body);
+        }
+    } : null;
+}
+
+
+function oldOf(changes) {
+    return Object.fromEntries(changes.map(({key, old}) => [key,
+        key === 'log_types' ? old.map(Number) : old]));
+}
+
+
+function listBack({changes: [{key, old, new: now}]}) {
+    const list = LISTS.indexOf(key);
+
+    return list >= 0 && [[old === null ? 'DELETE' : 'POST',
+        `${LOGGING}/ignore/${list}`, {value: old ?? now}]];
+}
+
+
+// of all types, or of a filter: not that of words, which are not told
+function optionsBack({name, changes}) {
+    const [, filter] = /^filter (\w+)$/.exec(name ?? '') ?? [];
+
+    return name === null
+        ? [['PATCH', `${LOGGING}/settings`, oldOf(changes)]]
+        : filter && filter !== 'words'
+            && [['PATCH', `/filters/${filter}`, oldOf(changes)]];
+}
+
+
+// Of several types that were not alike, each has its own.
+function typesBack({changes}) {
+    const types = changes.find(({key}) => key === 'log_types')?.new.map(Number);
+    const rest = changes.filter(({key}) => key !== 'log_types');
+
+    if (!types?.length) {
+        return null;
+    }
+    return rest.some(({old}) => Array.isArray(old))
+        ? types.map((id, i) => ['PATCH', `${LOGGING}/settings/${id}`,
+            Object.fromEntries(rest.map(({key, old}) => [key,
+                Array.isArray(old) ? valueOf(old[i]) : old]))])
+        : [['PATCH', `${LOGGING}/settings/types`, {types, set: oldOf(rest)}]];
+}
+
+
+// these are texts: null, true, 1, or the ID of a channel
+function valueOf(text) {
+    return /^(null|true|false|\d{1,8})$/.test(text) ? JSON.parse(text) : text;
+}
+
+
+function accessBack({target, changes: [{old}]}) {
+    const path = `/config/access/${target.id}`;
+
+    return [old === null ? ['DELETE', path] : ['PUT', path, {level: old}]];
+}
