@@ -117,8 +117,8 @@ subtest 'other sites start, whatever is wrong with guildlog' => sub {
     $site->start;
     my $neighbour = sub { $site->get('/', raw_path => 1)->text };
     is $neighbour->(), 'neighbour', 'no database, no platform, a socket left';
-    is qx{curl -sk -o /dev/null -w '%{http_code}' https://127.0.0.1:$port/status/ready},
-        503, 'guildlog is not ready';
+    is qx{curl -sk -o /dev/null -w '%{http_code} %{http_version}' https://127.0.0.1:$port/status/ready},
+        '503 2', 'guildlog is not ready, which is told by HTTP/2';
 
     for (['/', '/viewer/'], ['/viewer', '/viewer/']) {
         like qx{curl -sk -o /dev/null -w '%{http_code} %{redirect_url}' \\
