@@ -41,8 +41,13 @@ function show(bot, {status, findings}) {
     unset = UNSET.includes(worst?.id);
     node.hidden = status !== 'broken';
     if (worst) {
-        fill(node, t('trouble.broken', {what: titleOf(worst)}));
-        node.href = hrefOf(unset && !mayOnlyLook() ? 'start'
-            : 'troubleshoot', bot);
+        const mends = unset && !mayOnlyLook();
+        // who begins has broken nothing
+        const begin = mends && worst.id === UNSET[0];
+
+        node.dataset.mood = begin ? 'open' : 'bad';
+        fill(node, begin ? t('fix.start')
+            : t('trouble.broken', {what: titleOf(worst)}));
+        node.href = hrefOf(mends ? 'start' : 'troubleshoot', bot);
     }
 }

@@ -103,7 +103,7 @@ async function channels() {
     is(row.category_voice, null, 'a category follows the main channel again');
     await save();
     await soon(() => page.locator('.said').textContent(),
-        'Nothing was changed.', 'what is not changed is not sent');
+        'No changes.', 'what is not changed is not sent');
 }
 
 
@@ -214,7 +214,7 @@ async function types() {
         'several are set at once');
     is(rows[7].format_type, 2, '... in what was changed, and nothing else');
 
-    await page.getByRole('button', {name: 'As the server in ev'}).click();
+    await page.getByRole('button', {name: 'Reset to server defaults'}).click();
     await save(unsaved);
     await unsaved.waitFor({state: 'hidden'});
     is(await part('serverlogConfigCustomOptions'), null,
@@ -261,7 +261,7 @@ async function leaving() {
 async function ignore() {
     await page.goto(`${process.env.GUILDLOG_VIEWER}#/ignore`);
     await page.getByRole('heading', {name: 'Ignore lists'}).waitFor();
-    await page.getByRole('button', {name: 'Executors'}).click();
+    await page.getByRole('button', {name: 'By people'}).click();
     await choose('Add', 'Bob');
     await page.getByRole('button', {name: 'Add'}).click();
     await page.locator('.items', {hasText: 'Bob'}).waitFor();
@@ -361,16 +361,16 @@ async function tags() {
 async function access() {
     await go('Access');
     await choose('User', 'Ann');
-    await page.getByLabel('Level').selectOption('may look');
+    await page.getByLabel('Level').selectOption('View only');
     await page.getByRole('button', {name: 'Add'}).click();
     await page.locator('.items', {hasText: 'Ann'}).waitFor();
     is((await part('access')).map((row) => [row.user_id, row.level]),
         [['201', 'view']], 'access is given');
     await page.getByRole('button', {name: /^Edit Ann/}).click();
     const form = page.locator('.items form');
-    await form.getByLabel('Level').selectOption('may change settings');
+    await form.getByLabel('Level').selectOption('Can change settings');
     await save(form);
-    await page.locator('.items .badge', {hasText: 'may change settings'})
+    await page.locator('.items .badge', {hasText: 'Can change settings'})
         .waitFor();
     is((await part('access'))[0].level, 'manage', '... changed');
     await operator('POST', `/servers/${server.id}/tokens`,
@@ -411,11 +411,11 @@ async function notifications() {
 
     is(await page.locator('.actions strong').textContent(),
         `${before} unread`, 'what was changed is told');
-    await page.getByRole('button', {name: /^Acknowledge Token/}).first()
+    await page.getByRole('button', {name: /^Mark as read: Token/}).first()
         .click();
     await soon(unread, before - 1, 'one is acknowledged');
-    await page.getByRole('button', {name: 'Acknowledge all'}).click();
-    await page.getByText('Nothing unread').waitFor();
+    await page.getByRole('button', {name: 'Mark all as read'}).click();
+    await page.getByText('No unread notifications').waitFor();
     is(await unread(), 0, 'all are');
 }
 
@@ -433,7 +433,7 @@ async function troubleshooter() {
     is(await part('serverlogConfigCustomOptions'), null, 'a fix is applied');
 
     const asked = page.waitForResponse(/troubleshoot\?live=1/);
-    await page.getByRole('button', {name: 'Ask the platform'}).click();
+    await page.getByRole('button', {name: 'Run a live check'}).click();
     is((await asked).status(), 200, 'the platform is asked');
 
     await page.getByLabel('To the channel of').selectOption('Main channel');

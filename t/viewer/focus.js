@@ -112,15 +112,15 @@ async function types() {
     await soon(focused, 'Find a type', 'the last step is undone');
     await press('Member joined');
     await page.getByLabel('Pick a colour').fill('#ff8000');
-    await press('The usual one');
+    await press('Default');
     await soon(focused, 'Pick a colour', 'a colour is the usual one again');
 }
 
 
 async function notifications() {
     await go('notifications');
-    await press('Acknowledge all');
-    await page.getByText('Nothing unread').waitFor();
+    await press('Mark all as read');
+    await page.getByText('No unread notifications').waitFor();
     await soon(focused, 'Notifications', 'nothing is left to acknowledge');
 }
 
@@ -130,7 +130,7 @@ async function fixes() {
     await go('troubleshoot');
     await press('Switch the type on');
     await page.getByText('Done.').waitFor();
-    await soon(focused, 'Ask the platform, too', 'after a fix, to the report');
-    await press('Ask the platform');
-    await soon(focused, 'Ask the platform, too', '... which is read anew');
+    await soon(focused, 'Run a live check', 'after a fix, to the report');
+    await press('Run a live check');
+    await soon(focused, 'Run a live check', '... which is read anew');
 }

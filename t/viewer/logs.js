@@ -155,7 +155,7 @@ async function filters(page) {
 
     await pick('Member', 'Bob');
     await shows('member=202', 'a member');
-    await page.getByLabel('What the member did').selectOption('executor');
+    await page.getByLabel('What the member has to do').selectOption('executor');
     await shows('member=202&memberRole=executor', 'who did it');
     await clear();
 

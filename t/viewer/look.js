@@ -182,7 +182,7 @@ async function themes() {
         getComputedStyle(document.body).backgroundColor);
     const light = await ground();
 
-    await page.getByRole('button', {name: 'View', exact: true}).click();
+    await page.getByRole('button', {name: 'Display', exact: true}).click();
     await page.getByLabel('Colours').selectOption('dark');
     ok(await ground() !== light, 'the reader may want it dark');
     await page.reload();

@@ -46,8 +46,8 @@ async function configured() {
 
     await soon(async () => (await said()).slice(0, 8), [
         'Language: English (UK)',
-        'Access: may look',
-        'Invites to other servers · Action: is masked → drops the whole entry '
+        'Access: View only',
+        'Invites to other servers · Action: is masked → drops the entry '
             + '· Enabled: no → yes',
         'Ignored executors: Bob',
         'Enabled: no → yes',
@@ -129,7 +129,7 @@ async function pickers() {
     await page.getByRole('button', {name: 'Undo all'}).click();
 
     await openPart(page, 'ignore');
-    await page.getByRole('button', {name: 'Executor roles'}).click();
+    await page.getByRole('button', {name: 'By roles'}).click();
     const field = page.getByLabel('Add', {exact: true});
     await field.click();
     await soon(() => list.locator('li').allInnerTexts().then((all) =>
@@ -194,8 +194,9 @@ async function reverted() {
         'serverlogConfigCustomOptions')).map((row) =>
         [row.log_type, row.format_type]), [[6, 1]],
     'types that were not alike');
-    await back('may look → may change', levels, ['view'], 'access');
-    await back(/^Access: may look$/, levels, [], '... and that there was none');
+    await back('View only → Can change', levels, ['view'], 'access');
+    await back(/^Access: View only$/, levels, [],
+        '... and that there was none');
     await back('Ignored content: hello', () =>
         config('serverlogConfigIgnoreStandard'), null, 'an ignore list');
     await back('Links', async () => (await own.get('/filters'))
@@ -258,7 +259,7 @@ async function person() {
     ['Member timed out 2', 'Member banned 1'], 'what was done to them so far');
     ok(/^Account created: 22 Jul 2022.* · Member joined: /.test(
         await head.locator('.note').innerText()), 'since when they are here');
-    await soon(() => page.locator('.card', {hasText: 'Names over time'})
+    await soon(() => page.locator('.card', {hasText: 'Names'})
         .locator('li span').first().innerText().then((text) => text.trim()),
     'Nickname: Cat → Cat Ray', 'their names, without more words');
     await shoot(page, 'people-member');

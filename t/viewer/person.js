@@ -128,7 +128,7 @@ async function still() {
 async function guest() {
     const server = await newServer({name: 'Guest'});
     const page = await newPage();
-    const said = page.getByText('You may look, not change.');
+    const said = page.getByText('You can view this, but not change it.');
 
     await operator('PUT', `/servers/${server.id}/channels`, [
         {id: '301', name: 'hall', type: 0}]);
@@ -161,7 +161,7 @@ async function guest() {
     }
 
     const answer = page.waitForResponse(/troubleshoot\?live=1/);
-    await page.getByRole('button', {name: 'Ask the platform'}).click();
+    await page.getByRole('button', {name: 'Run a live check'}).click();
     is((await answer).status(), 200, 'the platform may be asked');
 
     await openPart(page, 'types');
@@ -179,7 +179,7 @@ async function guest() {
     await page.evaluate(() => {
         location.hash = '#/start';
     });
-    await page.getByRole('heading', {name: 'Three steps'}).waitFor();
+    await page.getByRole('heading', {name: 'Set up logging'}).waitFor();
     ok(await said.isVisible(), 'the first steps are for others');
     is(await changing(page), [], '... nothing can be changed there');
     await leave(page, 'a guest');
@@ -224,7 +224,7 @@ async function several() {
             && text.includes('Logging was never set up')), true,
     '... tells the plan, the last entry, and that it is to be set up');
     await card('Quiet').getByText(/healthy|degraded|broken/).waitFor();
-    ok(await card('Quiet').getByText('may look').isVisible(),
+    ok(await card('Quiet').getByText('View only').isVisible(),
         '... how it is, and what one may do there');
     await shoot(page, 'servers');
     is(await violations(page), [], 'axe finds nothing');
@@ -250,6 +250,6 @@ function changing(page) {
         all.filter((node) => node.checkVisibility()
             && !node.matches('.chip, .link, .copy, [type=search], '
                 + '.editor header *')
-            && node.textContent !== 'Ask the platform, too')
+            && node.textContent !== 'Run a live check')
             .map((node) => node.outerHTML.slice(0, 90)));
 }

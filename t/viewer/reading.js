@@ -132,7 +132,7 @@ async function chips() {
     const texts = () => page.locator('.applied .chip').allTextContents();
     const total = await shownTotal(page);
 
-    await soon(texts, ['Search pears ✕', 'Done by Bob ✕',
+    await soon(texts, ['Search pears ✕', 'By Bob ✕',
         'Type Message deleted ✕', 'Type Member banned ✕'],
     'the filters that are set are told');
     await shoot(page, 'chips');
@@ -154,12 +154,12 @@ async function chips() {
 
 async function views() {
     const page = await enter(server, '#/logs?type=39&search=apples');
-    const open = () => page.getByRole('button', {name: 'Views', exact: true})
+    const open = () => page.getByRole('button', {name: 'Saved searches'})
         .click();
 
     await open();
-    await page.getByLabel('Keep what is shown as').fill('Bans & apples');
-    await page.getByRole('button', {name: 'Keep'}).click();
+    await page.getByLabel('Save this search as').fill('Bans & apples');
+    await page.getByRole('button', {name: 'Save', exact: true}).click();
     await page.keyboard.press('Escape');
     await page.getByRole('button', {name: 'Clear', exact: true}).click();
     await page.reload();
@@ -169,8 +169,8 @@ async function views() {
     await soon(() => new URL(page.url()).hash,
         '#/logs?search=apples&type=39', 'a view is kept, and found again');
     await open();
-    await page.getByRole('button', {name: 'Forget Bans & apples'}).click();
-    await page.getByText('Nothing is kept as yet.').waitFor();
+    await page.getByRole('button', {name: 'Delete Bans & apples'}).click();
+    await page.getByText('No saved searches yet.').waitFor();
     ok(true, '... until it is forgotten');
     await leave(page, 'views');
 }
@@ -183,9 +183,8 @@ async function names() {
     await page.getByLabel('Member', {exact: true}).fill('bell');
     await page.getByRole('option', {name: 'Ann Bell'}).waitFor();
     await page.getByLabel('Member', {exact: true}).fill('ann');
-    await soon(() => page.locator('.options:popover-open li').first()
-        .innerText()
-        .then((text) => text.split('\n')[0].trim()), 'Ann Bell',
+    await soon(() => page.locator('.options:popover-open li span').first()
+        .innerText().then((text) => text.trim()), 'Ann Bell',
     'the name that somebody has now is the one that is found');
     await leave(page, 'names');
 }
@@ -216,7 +215,7 @@ async function entry() {
     is(JSON.parse(await panel.locator('pre').textContent()).id, id,
         'all of it can be seen');
     await shoot(page, 'entry-tools');
-    await panel.getByRole('button', {name: 'Around this moment'}).click();
+    await panel.getByRole('button', {name: 'Five minutes around it'}).click();
     await soon(() => shownTotal(page), 2, 'what was around it is shown');
     await leave(page, 'an entry');
 }
@@ -231,12 +230,12 @@ async function member() {
     const card = (name) => page.locator('.member section', {has:
         page.getByRole('heading', {name})});
 
-    is(await card('What they did').locator('p').innerText(), '3 entries',
+    is(await card('By this member').locator('p').innerText(), '3 entries',
         'what somebody did is counted');
-    is(await card('What was done to them').locator('li').allInnerTexts(),
+    is(await card('To this member').locator('li').allInnerTexts(),
         ['Members\n1', 'Messages\n1', 'Moderation\n1'],
         '... and what was done to them, by category');
-    ok((await card('Names over time').locator('li').innerText())
+    ok((await card('Names').locator('li').innerText())
         .includes('Nickname: Anna → Ann Bell'), 'what they were called');
     ok((await card('Moderation').locator('li').innerText())
         .includes('Bob banned Ann Bell · apples'), 'what moderators did');
@@ -248,7 +247,7 @@ async function member() {
     is(await page.evaluate(() => document.documentElement.scrollWidth
         > innerWidth), false, 'nothing sticks out on a phone');
     await shoot(page, 'member-small');
-    await card('What was done').getByRole('link', {name: '3 entries'}).click();
+    await card('To this member').getByRole('link', {name: '3 entries'}).click();
     await soon(() => new URL(page.url()).hash,
         '#/logs?member=201&memberRole=target', 'the entries are a click away');
     await leave(page, 'a member');

@@ -146,7 +146,7 @@ async function choosing() {
     await soon(async () => /^at most /.test(await page.locator('.bar strong')
         .textContent()), true, 'one may have done it to the other: the total '
         + 'is at most so many');
-    await page.getByLabel('What the member did').selectOption('executor');
+    await page.getByLabel('What the member has to do').selectOption('executor');
     await soon(() => shownTotal(page), of(0, 1), 'what both did is exact');
     await page.locator('.list').evaluate((node) => {
         node.scrollTop = 1e6;
@@ -176,9 +176,9 @@ async function choosing() {
     await soon(() => shownTotal(page), of(0, 1), 'and a third one');
     await pick('Member', 'Cleo');
     await page.locator('.filters .error', {hasText: 'At most 6'}).waitFor();
-    ok(!(await chips()).includes('Done by Cleo ✕'),
+    ok(!(await chips()).includes('By Cleo ✕'),
         'nine at once are too many, which is told');
-    await page.getByRole('button', {name: 'Done by Ann'}).click();
+    await page.getByRole('button', {name: 'By Ann'}).click();
     await soon(() => shownTotal(page), of(1), 'one is taken out');
 
     const {total} = await server.get('/logs?limit=1');
@@ -186,18 +186,18 @@ async function choosing() {
     await page.getByRole('button', {name: 'Clear', exact: true}).click();
     await soon(() => shownTotal(page), total, 'without filters all is there');
     await lines(page).filter({hasText: 'deleted'}).first().click();
-    await page.getByRole('button', {name: 'Leave this type out'}).click();
+    await page.getByRole('button', {name: 'Hide this type'}).click();
     await soon(chips, ['Not Message deleted ✕'], 'a type is left out');
     await soon(() => shownTotal(page), total - 350, '... and nothing else');
     await lines(page).filter({hasText: 'joined'}).first().click();
-    await page.getByRole('button', {name: 'Leave this type out'}).click();
+    await page.getByRole('button', {name: 'Hide this type'}).click();
     await soon(chips, ['Not Message deleted ✕',
         'Not Member joined voice channel ✕'], 'another one is');
     await page.getByRole('button', {name: 'Not Message deleted'}).click();
     await soon(chips, ['Not Member joined voice channel ✕'],
         '... and the first is back');
     await page.getByRole('button', {name: /^Types/}).click();
-    await page.getByRole('button', {name: 'All but these'}).click();
+    await page.getByRole('button', {name: 'All except these'}).click();
     await page.keyboard.press('Escape');
     await soon(chips, ['Type Member joined voice channel ✕'],
         'the choice is turned round');
