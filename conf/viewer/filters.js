@@ -5,6 +5,7 @@ import {appliedNode} from './applied.js';
 import {combobox} from './combobox.js';
 import {button, debounce, fill, h, newId, popover} from './dom.js';
 import {find, isId, resolve} from './directory.js';
+import {HINT, filtersIn, wordsOf} from './operators.js';
 import {DAY, HOUR, dayFrom, dayName, edge, fromInput, shortTime, spanTime,
     toInput, weekFrom, weekName} from './time.js';
 import {savedViews} from './saved-views.js';
@@ -153,8 +154,14 @@ export class Filters {
 
     // a text field whose every letter counts
     typed(name, label, attributes) {
-        const soon = debounce(TYPING, () => this.set({[name]: input.value},
-            true));
+        const soon = debounce(TYPING, () => {
+            const text = name === 'search' ? wordsOf(input.value)
+                : input.value;
+
+            if (text !== this.value[name]) {
+                this.set({[name]: text}, true);
+            }
+        });
         const input = h('input', {type: 'search', placeholder: label,
             'aria-label': label, oninput: soon, ...attributes});
 
@@ -169,7 +176,22 @@ export class Filters {
 
     search() {
         return this.typed('search', t('filters.searchFor'),
-            {class: 'search', maxlength: 200});
+            {class: 'search', maxlength: 200, title: HINT,
+                onchange: ({target}) => this.operate(target.value)});
+    }
+
+
+    // what is written as from:ann becomes a filter
+    async operate(text) {
+        try {
+            const value = await filtersIn(text, this.value);
+
+            if (value) {
+                this.set(value);
+            }
+        } catch (error) {
+            this.complain({field: 'search', message: error.message});
+        }
     }
 
 

@@ -34,6 +34,7 @@ export default async function reading() {
     await who();
     await found();
     await chips();
+    await operators();
     await views();
     await names();
     await entry();
@@ -123,6 +124,44 @@ async function found() {
     await soon(() => page.locator('.entry .quote mark').allTextContents(),
         ['apples'], '... and in the entry');
     await leave(page, 'what was found');
+}
+
+
+// Filters may be written into the search.
+async function operators() {
+    const page = await enter(server, '#/logs', {locale: 'en-GB', now});
+    const search = page.getByPlaceholder('Search');
+    const write = async (text, hash, what) => {
+        await search.fill(text);
+        await search.press('Enter');
+        await soon(() => new URL(page.url()).hash, hash, what);
+    };
+    // Lagos is an hour ahead of UTC, always
+    const midnight = Math.floor((now + DAY / 24) / DAY) * DAY - DAY / 24;
+
+    await write('pears from:Bob in:hall',
+        '#/logs?search=pears&channel=301&member=202&memberRole=executor',
+        'from: and in: are filters, and the rest is searched for');
+    await soon(() => search.inputValue(), 'pears', '... without them');
+    await soon(() => page.locator('.applied .chip').allTextContents(),
+        ['Search pears ✕', 'By Bob ✕', 'Channel hall ✕'], '... but as chips');
+    await page.goto(`${process.env.GUILDLOG_VIEWER}#/logs`);
+    await write('to:"Ann Bell" type:banned',
+        '#/logs?member=201&memberRole=target&type=39', 'to: and type:');
+    await page.goto(`${process.env.GUILDLOG_VIEWER}#/logs`);
+    await write('after:yesterday before:today', `#/logs?after=${
+        midnight - DAY - 1}&before=${midnight}`, 'after: and before:');
+    await page.goto(`${process.env.GUILDLOG_VIEWER}#/logs`);
+    await search.fill('-type:message');
+    await search.press('Enter');
+    await soon(() => page.locator('.applied .chip').allTextContents()
+        .then((all) => all.length && all.every((text) =>
+            /^Not .*message/i.test(text))), true, '-type: leaves types out');
+    await search.fill('from:nobody');
+    await search.press('Enter');
+    await page.getByText('Nobody of this name is known.').waitFor();
+    ok(true, 'a name that nobody has is told');
+    await leave(page, 'operators');
 }
 
 
