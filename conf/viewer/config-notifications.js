@@ -35,6 +35,8 @@ export async function notifications() {
                     acknowledge('/notifications/acknowledge')) : null),
             h('ul', {class: 'items'}, rows.map((row) =>
                 item(row, entries.get(row.id)))));
+        node.dispatchEvent(new CustomEvent('unread', {bubbles: true,
+            detail: unread.length}));
     }
 
 

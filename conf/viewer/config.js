@@ -1,8 +1,8 @@
 // The configuration: a list of its parts, and the one that is shown.
 
-import {mayOnlyLook} from './api.js';
+import {get, mayOnlyLook} from './api.js';
 import {hrefOf} from './address.js';
-import {fill, h} from './dom.js';
+import {badge, fill, h} from './dom.js';
 import {access, tags, tokens} from './config-lists.js';
 import {channels, language, settings} from './config-logging.js';
 import {filters, ignore} from './config-hidden.js';
@@ -45,6 +45,7 @@ export async function show({view, bot, filters: given}, server) {
     fill(side, Object.keys(PARTS).map((name) =>
         h('a', {href: hrefOf(name, bot), 'aria-current': name === part
             && 'page'}, t(`config.${name}`))));
+    tellUnread();
     side.querySelector('[aria-current]').scrollIntoView(
         {block: 'nearest', inline: 'center'});
     fill(page, heading, h('p', {class: 'note'}, t('page.loading')));
@@ -67,6 +68,24 @@ export async function show({view, bot, filters: given}, server) {
         }
     }
 }
+
+
+// how many notifications nobody has read; who reads them says how many are left
+async function tellUnread() {
+    const rows = await get('/notifications').catch(() => []);
+
+    showUnread(rows.filter(({acknowledged}) => !acknowledged).length);
+}
+
+
+function showUnread(count) {
+    const link = side.querySelector('[href^="#/notifications"]');
+
+    fill(link, t('config.notifications'), count > 0 && badge(String(count)));
+}
+
+
+page.addEventListener('unread', ({detail}) => showUnread(detail));
 
 
 export function leave() {

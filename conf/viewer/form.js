@@ -196,7 +196,8 @@ const KINDS = {
 
 
     yes() {
-        const input = h('input', {type: 'checkbox'});
+        const input = h('input', {type: 'checkbox', role: 'switch',
+            class: 'switch'});
 
         return {input, read: () => input.checked, write: (value) => {
             input.checked = Boolean(value);

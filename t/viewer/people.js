@@ -76,6 +76,13 @@ async function configured() {
     ok(true, 'so it is among the notifications');
     await shoot(page, 'people-notifications');
     is(await violations(page), [], '... axe finds nothing there');
+    const count = page.locator('.side .badge');
+
+    await soon(() => count.textContent(), String(await items.count()),
+        '... and how many are unread is told beside the views');
+    await item('Ignored executors').getByRole('button').click();
+    await soon(() => count.textContent(), String(await items.count() - 1),
+        '... as they are read');
     await item('Ignored executors').getByRole('link').click();
     await page.locator('.entry h2', {hasText: 'Ignore options changed'})
         .waitFor();
