@@ -143,6 +143,8 @@ subtest 'lanes' => sub {
 subtest 'a whole configuration' => sub {
     does("type set $server ban color=#ff0000");
     does("tag set $server hello content=Hi");
+    does("alert add $server --name Raid --type ban --type kick --count 5 --seconds 30"
+        . ' --by executor');
     my $file = $nginx->prefix . '/config.json';
     does("config export $server -o '$file'");
     is does("config diff '$file' $server"), '', 'of a server is what it is';
@@ -165,6 +167,7 @@ subtest 'a whole configuration' => sub {
     is $status, 1, 'another one differs';
     like $would, qr/^$other\n(?:  .*\n)+\z/, 'which is told by server';
     like $would, qr/^  $_$/m for '- tag old', '\+ tag hello: content Hi',
+        '\+ alert Raid: by executor, .*count 5, .*types ban,kick',
         'type ban: color #ff0000', '\+ ignore executor-roles 71',
         'options: .*spoilers no → yes', "log channels: main_channel default → $free",
         'filter words: enabled no → yes, .*', 'language: locale ja';
@@ -181,7 +184,7 @@ subtest 'a whole configuration' => sub {
     my @both = map { my $of = decoded(does("config export $_"));
         delete $of->{guilds};
         delete $of->{serverlogConfigChannels};
-        json->encode($of) =~ s/"(?:tag_)?id":"\d+"//gr } $server, $other;
+        json->encode($of) =~ s/"(?:tag_|alert_)?id":"\d+"//gr } $server, $other;
     is $both[0], $both[1], 'both servers say the same of themselves';
 
     # several servers, and parts

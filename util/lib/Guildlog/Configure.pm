@@ -37,6 +37,9 @@ my @parts = (
         enabled => 'bool', action => 'text', words => 'list',
         log_types => 'types']],
     [tag => [content => 'text', color => 'color', image => 'text']],
+    [alert => [
+        types => 'types', count => 'number', seconds => 'number', by => 'text',
+        channel => 'text', role => 'text', enabled => 'bool']],
     [access => [level => 'text']],
     [language => [locale => 'locale']],
 );
@@ -582,10 +585,10 @@ my %part_of = (
     serverlogConfigChannels => 'channel', serverlogConfigOptions => 'option',
     serverlogConfigCustomOptions => 'type', tags => 'tag', access => 'access',
     filters => 'filter', settingsConfig => 'language',
-    serverlogConfigIgnoreStandard => 'ignore',
+    serverlogConfigIgnoreStandard => 'ignore', alerts => 'alert',
 );
 my %thing_of = (type => 'log_type', tag => 'tag_name', access => 'user_id',
-    filter => 'filter_id');
+    filter => 'filter_id', alert => 'name');
 
 sub taken_apart {
     my ($config, $where) = @_;
@@ -611,11 +614,11 @@ sub taken_apart {
             usage("$where: a row of \"$name\" has no $thing_of{$part}")
                 if $thing_of{$part} && !defined $thing;
             my %known = (%{ $fields{$part} || {} }, map { $_ => 1 } qw(id
-                ignore_type ignore_value tag_id), $thing_of{$part} // ());
+                ignore_type ignore_value tag_id alert_id), $thing_of{$part} // ());
             my ($strange) = grep { !$known{$_} } sort keys %$row;
             usage("$where: \"$name\" has no field \"$strange\"")
                 if defined $strange;
-            $of{$part}{ $thing // '' } = { '' => $row->{tag_id},
+            $of{$part}{ $thing // '' } = { '' => $row->{tag_id} // $row->{alert_id},
                 map { $_ => same($fields{$part}{$_}, $row->{$_}) }
                     grep { exists $row->{$_} } keys %{ $fields{$part} || {} } };
         }
@@ -645,7 +648,7 @@ my %path = (
     option => ['config', 'logging', 'settings'],
     channel => ['config', 'logging', 'channels'],
     type => ['config', 'logging', 'settings'], tag => ['tags'],
-    filter => ['filters'], access => ['config', 'access'],
+    filter => ['filters'], alert => ['alerts'], access => ['config', 'access'],
     language => ['config', 'settings'], ignore => ['config', 'logging', 'ignore'],
 );
 
@@ -670,7 +673,7 @@ sub steps {
                 push @{ $will ? \@comes : \@goes }, [($will ? '+ ' : '- ') . $named,
                     $will ? 'POST' : 'DELETE', [@path, $list],
                     { value => $value }];
-            } elsif (!$will && $part eq 'tag') {
+            } elsif (!$will && $part =~ /^(?:tag|alert)$/) {
                 push @goes, ["- $named", 'DELETE', [@path, $was->{''}]];
             } elsif (!$will && $part eq 'access') {
                 push @goes, ["- $named", 'DELETE', [@path, $thing]];
@@ -684,7 +687,7 @@ sub steps {
                 my @differ = grep { $json->encode([($was || {})->{$_}])
                         ne $json->encode([$new{$_}]) }
                     grep { $fields{$part}{$_} } sort keys %new;
-                next if !@differ && ($was || $part ne 'tag');
+                next if !@differ && ($was || $part !~ /^(?:tag|alert)$/);
                 push @comes, step($part, $thing, $was, \%new, @differ);
             }
         }
@@ -698,7 +701,7 @@ sub step {
     my ($part, $thing, $was, $new, @differ) = @_;
 
     my %kind = %{ $fields{$part} };
-    my $words = ($was || $part !~ /^(?:tag|access)$/ ? '' : '+ ')
+    my $words = ($was || $part !~ /^(?:tag|alert|access)$/ ? '' : '+ ')
         . named($part, $thing) . ': ' . join ', ', map {
             ($part eq 'channel' ? "$_ " =~ s/^category_//r : "$_ ")
             . ($was ? told($kind{$_}, $was->{$_}) . ' → ' : '')
@@ -708,9 +711,10 @@ sub step {
         ? $new->{$_} ? $yes : $no : $new->{$_} } @differ;
     my @path = @{ $path{$part} };
 
-    return [$words, 'POST', \@path, { tag_name => $thing, %body }]
-        if $part eq 'tag' && !$was;
-    return [$words, 'PATCH', [@path, $was->{''}], \%body] if $part eq 'tag';
+    return [$words, 'POST', \@path, { $thing_of{$part} => $thing, %body }]
+        if $part =~ /^(?:tag|alert)$/ && !$was;
+    return [$words, 'PATCH', [@path, $was->{''}], \%body]
+        if $part =~ /^(?:tag|alert)$/;
     return [$words, 'PUT', [@path, $thing], \%body] if $part eq 'access';
     $body{locale} = language_of($body{locale}) if $part eq 'language';
     return [$words, 'PATCH', [@path, $thing ne '' ? $thing : ()], \%body];
