@@ -53,18 +53,19 @@ declare
                                      then record_held(h, b.types) end;
     its   record;
 begin
-    for its in
-        select f.head, array_agg(f.alert order by f.place, f.alert) as alerts,
-               array_agg(coalesce(b.times[f.place], received)
-                         order by f.place, f.alert) as times,
-               array_agg(docs[f.place] order by f.place, f.alert) as docs
-          from alerts_fired(h, received, b, verdicts, held) f
-         group by f.head
-         order by f.head
-    loop
-        perform alerts_record(h.guilds[its.head], h.bots[its.head], received,
+    select array_agg(h.guilds[f.head] order by f.place, f.alert) as guilds,
+           array_agg(h.bots[f.head] order by f.place, f.alert) as bots,
+           array_agg(f.alert order by f.place, f.alert) as alerts,
+           array_agg(coalesce(b.times[f.place], received)
+                     order by f.place, f.alert) as times,
+           array_agg(docs[f.place] order by f.place, f.alert) as docs
+      into its
+      from alerts_fired(h, received, b, verdicts, held) f;
+
+    if its.alerts is not null then
+        perform alerts_record(heads_ordered(its.guilds, its.bots), received,
                               its.alerts, its.times, its.docs);
-    end loop;
+    end if;
 end $$;
 
 
@@ -228,41 +229,47 @@ begin
 end $$;
 
 
--- Records what these alerts of a server say, each of a time and of an entry
--- with that document. Also if their type is off; the channel that an alert has
--- is its own.
+-- Records what these alerts say, each of a time and of an entry with that
+-- document. Also if their type is off; the channel that an alert has is its
+-- own.
 
-create or replace function alerts_record(guild bigint, bot smallint,
-    received bigint, alerts text[], times bigint[], docs text[])
+create or replace function alerts_record(h heads, received bigint,
+    alerts text[], times bigint[], docs text[])
 returns void language plpgsql as $$
 declare
     n       constant int := cardinality(alerts);
-    h       heads := heads_take(heads_one(guild, bot, n));
     routes  bigint[];
     said    text[];
 begin
+    h := heads_take(h);
     h.settings := record_settings(h);
 
     select array_agg(alert_doc(a.name, a.count, a.seconds, a.by, a.role,
                                entry_of(u.doc)) order by u.place),
-           array_agg(coalesce(a.channel, c.log_channel,
-                              channel_of((h.settings[1]).channels, t.route))
+           array_agg(coalesce(a.channel, c.log_channel, channel_of(
+                                  (h.settings[u.head]).channels, t.route))
                      order by u.place)
       into said, routes
-      from unnest(alerts, docs) with ordinality u (alert, doc, place)
-      join alert a on a.guild_id = guild and a.bot = alerts_record.bot
-                  and a.alert_id = u.alert
+      from unnest(h.heads, alerts, docs) with ordinality
+               u (head, alert, doc, place)
       join log_type t on t.id = alert_type()
-      left join logging_type c on c.guild_id = guild
-                              and c.bot = alerts_record.bot
-                              and c.log_type = t.id;
+     cross join lateral (
+           select x.* from alert x
+            where x.guild_id = h.guilds[u.head] and x.bot = h.bots[u.head]
+              and (h.lone is null or x.guild_id = h.lone)
+              and x.alert_id = u.alert offset 0) a
+      left join lateral (
+           select x.log_channel from logging_type x
+            where x.guild_id = h.guilds[u.head] and x.bot = h.bots[u.head]
+              and (h.lone is null or x.guild_id = h.lone)
+              and x.log_type = t.id offset 0) c on true;
 
     perform record_store(h, received,
         row(array(select gen_random_uuid()::text from generate_series(1, n)),
             array_fill(alert_type(), array[n]), times, null, null, null, null,
             null, null, null, null, null, null, null, null)::batch,
         said, array_fill(null::text, array[n]), routes, false,
-        (h.settings[1]).first_at);
+        (heads_special(h.settings)).first_at);
     perform heads_come_due(h);
 end $$;
 
