@@ -13,7 +13,9 @@
 -- what was told. Of a subject the 10 * count latest times are kept: an entry
 -- that is older than all of these does not count. Since fewer than count lie
 -- within the seconds as long as it does not fire, one that is 8 times as late
--- as these seconds counts in any case. What a subject has is forgotten when a
+-- as these seconds counts in any case. Of those that come while it is silent
+-- the count - 1 latest are enough: whatever completes them later comes behind
+-- them all. What a subject has is forgotten when a
 -- whole day (UTC) has passed in which nothing of it came; then, and when an
 -- alert gets other types, counts or subjects, or is switched on, it begins
 -- anew.
@@ -204,12 +206,12 @@ begin
                                   order by t)
                       else times || at end;
 
-        if cardinality(times) > 10 * count then
+        if cardinality(times) > 10 * count or times[count] < fired_at + span
+        then
             times := times[2 :];
-            continue when at < times[1];
         end if;
 
-        continue when at < fired_at + span;
+        continue when at < fired_at + span or at < times[1];
 
         last := cardinality(times) - count + 1;
         low := greatest(array_position(times, at) - count + 1, 1);
