@@ -110,13 +110,15 @@ end $$;
 
 
 -- Which alerts fire, and with the entries at which places. Held: those that do
--- not count as yet.
+-- not count as yet. Entries and alerts are joined by hashing: a nested loop
+-- would cost their product.
 
 create or replace function alerts_fired(h heads, received bigint, b batch,
     verdicts text[], held boolean[], out head int, out place int,
     out alert text)
 returns setof record language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_nestloop = off as $$
 begin
     return query
         with seen as materialized (
