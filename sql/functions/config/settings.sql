@@ -57,6 +57,7 @@ language plpgsql security definer set search_path = guildlog, pg_temp as $$
 declare
     before  settings;
     after   settings;
+    was     smallint;       -- the language until now
 begin
     body := '{}';
 
@@ -68,16 +69,18 @@ begin
     select * into before from settings s
      where s.guild_id = guild and s.bot = settings_patch.bot;
     after := row(guild, bot, locale_of(input ->> 'locale'));
+    was := coalesce(before.locale, (select s.locale from server s
+                                     where s.guild_id = guild), 0);
 
     insert into settings values (after.*)
     on conflict on constraint settings_pkey
         do update set locale = excluded.locale;
 
-    if before is distinct from after then
+    if was <> after.locale then
         perform announce(guild, bot, 70, jsonb_build_object(
             'action', 'update', 'changes', jsonb_build_array(
                 change('locale', (select to_jsonb(l.key) from language l
-                                   where l.locale = before.locale),
+                                   where l.locale = was),
                        input -> 'locale'))));
     end if;
 

@@ -89,8 +89,8 @@ begin
     return coalesce(difference(before - told, after - told), '{}')
         || case when before ->> 'content' is distinct from after ->> 'content'
                 then jsonb_build_object(
-                         'content', left(before ->> 'content', 4000),
-                         'contentAfter', left(after ->> 'content', 4000))
+                         'content', before ->> 'content',
+                         'contentAfter', after ->> 'content')
                 else '{}' end;
 end $$;
 

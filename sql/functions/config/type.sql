@@ -104,9 +104,8 @@ begin
                    'name', case when length(n.names) > 100
                                 then left(n.names, 99) || '…'
                                 else n.names end,
-                   'changes', jsonb_build_array(jsonb_build_object(
-                       'key', 'log_types', 'old', null,
-                       'new', to_jsonb(ids::text[]))) || c.told)
+                   'changes', jsonb_build_array(change('log_types', null,
+                                  to_jsonb(ids))) || c.told)
           from (select string_agg(t.key, ', ' order by t.id)
                   from log_type t where t.id = any (ids)) n (names),
                (select jsonb_agg(jsonb_build_object(

@@ -26,7 +26,8 @@ begin
 end $$;
 
 
--- A field of a row as recorded entries have it: with ids as strings.
+-- A field of a row as recorded entries have it: with ids as strings, and in a
+-- list as many as there are types.
 
 create or replace function change_value(field text, value jsonb)
 returns jsonb language plpgsql immutable as $$
@@ -37,7 +38,7 @@ begin
                             '[]')
               from jsonb_array_elements_text(value)
                    with ordinality v (text, place)
-             where v.place <= 100);
+             where v.place <= 102);
     end if;
 
     return case when jsonb_typeof(value) = 'string'
