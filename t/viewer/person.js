@@ -167,7 +167,7 @@ async function guest() {
     await openPart(page, 'types');
     await page.getByRole('button', {name: 'Message edited', exact: true})
         .click();
-    await page.locator('.message').waitFor();
+    await page.getByLabel('Format', {exact: true}).waitFor();
     is(await changing(page), [], 'what is set for a type can be read');
     ok(await page.getByLabel('Format', {exact: true}).isDisabled(),
         '... and nothing else');

@@ -93,6 +93,29 @@ sub _json_array {
 }
 
 
+# each field in its turn, beside those that are required
+sub _json_object {
+    my ($openapi, $schema) = @_;
+
+    my %cases = map { $_ => [json_cases($openapi, $schema->{properties}{$_})] }
+        keys %{ $schema->{properties} };
+    my %needed = map { $_ => (grep { $_->[0] } @{ $cases{$_} })[0][2] }
+        @{ $schema->{required} // [] };
+    my $with = sub {
+        my %all = (%needed, @_);
+        return '{' . join(',', map { _quote($_) . ":$all{$_}" }
+            grep { defined $all{$_} } sort keys %all) . '}';
+    };
+
+    return [1, '', $with->()], (map { [0, ".$_", $with->($_ => undef)] }
+            sort keys %needed),
+        map { my $field = $_; map {
+            [$_->[0], $_->[0] ? '' : ".$field$_->[1]",
+                $with->($field => $_->[2])] } @{ $cases{$field} }
+        } sort keys %cases;
+}
+
+
 # text_cases($openapi, schema): [whether it is good, the value of a query
 # parameter, not escaped]…
 sub text_cases {
