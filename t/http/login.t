@@ -150,6 +150,13 @@ refused $g->get('/me', token => $g->token($one)), 403, 'a token is nobody';
         json => { id => '5' }), 403, '... and hide nothing';
     $g->put("/servers/$other/config/access/$bob", token => $token,
         json => { level => 'manage' });
+
+    # of the main bot: the body of a preview names the other one no better
+    my $preview = sub { api($viewer, 'POST', "/servers/$other/preview$_[0]",
+        json => { entry => { event_id => 'a', type => 1 }, bot => $_[1] }) };
+    is $preview->('', 'main')->status, 200, 'a preview of the one bot';
+    is $preview->('?bot=pro', 'main')->status, 200, '... which the body names';
+    refused $preview->('', 'pro'), 403, '... and none of the other one';
     is api($viewer, 'PATCH', "/servers/$other/config/settings",
         json => { locale => 'de' })->status, 202, 'at once a manager';
     $g->delete("/servers/$other/config/access/$bob", token => $token);
