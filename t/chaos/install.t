@@ -108,7 +108,7 @@ for my $suite (Guildlog::Machine::suites()) {
     $took->('the end of the installation');
     like $said, qr/^\+ openssl rand/m, 'it prints what it runs';
     unlike $said, qr/password '/, 'but no password';
-    my ($commands) = $said =~ /^(    export .*)\z/ms;
+    my ($commands) = $said =~ /^(    export .*?\n)\n/ms;
     like $machine->goes_well($wanted, 'once more, with a platform'),
         qr/sed -i .*guildlog_platform/, 'turns delivery on';
 
@@ -119,6 +119,7 @@ for my $suite (Guildlog::Machine::suites()) {
     my $made = $machine->goes_well("set -e\n$commands", 'what it says');
     my ($token) = $made =~ /^([\w-]+\.[\w-]+\.[\w-]+)$/m;
     ok $token, 'a token is printed' or diag $made;
+    like $made, qr/^recorded 1,/m, 'an entry is recorded';
     like $made, qr/^ready +ok$/m, 'the machine is ready';
 
     my $first = $machine->files;
@@ -185,6 +186,49 @@ for my $suite (Guildlog::Machine::suites()) {
     $machine->goes_well('umount /var/log/nginx /tmp/full; '
         . 'nginx -s reopen', 'there is room again');
 
+    # a certificate takes the place of another only if it can
+
+    my $was = $machine->goes_well("cat $keys/server.crt", 'the certificate');
+    $machine->write('/root/pair', <<'SH');
+mkdir -p /etc/le/archive /etc/le/live && cd /etc/le || exit 1
+make() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
+        -days 90 -subj "/CN=$2" -addext "subjectAltName=DNS:$2" \
+        -keyout "archive/key$1.pem" -out "archive/chain$1.pem"
+    ln -sf "../archive/key$1.pem" live/key.pem
+    ln -sf "../archive/chain$1.pem" live/chain.pem
+}
+make "$@"
+SH
+    my $pair = '--certificate /etc/le/live/chain.pem --key /etc/le/live/key.pem';
+    for (['/nope --key /nope', qr/no certificate/],
+        ["$keys/server.crt --key $keys/main.key", qr/no key/],
+        ["$keys/server.crt --key /etc/le/live/key.pem", qr/is not the key of/],
+        ['/etc/le/live/chain.pem --key /etc/le/live/key.pem', qr/not of the name/])
+    {
+        $machine->goes_well('bash /root/pair 1 other.example', 'another name');
+        ($ok, $said) = $machine->on("$install --certificate $_->[0]");
+        ok !$ok, "--certificate $_->[0] is refused";
+        like $said, $_->[1], 'and told why';
+    }
+    is $machine->goes_well("cat $keys/server.crt", 'the certificate'), $was,
+        'is what it was';
+    ($ok, $said) = $machine->on("$install --server-name");
+    ok !$ok && $said =~ /--server-name needs a value/, 'so is half an option';
+
+    my $serial = 'echo | openssl s_client -connect 127.0.0.1:443 2> /dev/null '
+        . '| openssl x509 -noout -serial';
+    $machine->goes_well('bash /root/pair 1 logs.example', 'as certbot has it');
+    $machine->goes_well("$install $pair", 'is taken');
+    my $one = $machine->goes_well($serial, 'it');
+    $machine->goes_well('bash /root/pair 2 logs.example && nginx -s reload '
+        . '&& sleep 1', 'is renewed');
+    isnt $machine->goes_well($serial, 'the one that is served'), $one,
+        'is the new one';
+    $machine->goes_well("rm -r $keys/server.crt $keys/server.key /etc/le; "
+            . $install,
+        'back to one that nobody trusts');
+
     # what is wrong is told
 
     $machine->write('/tmp/late', <<'PERL');
@@ -238,6 +282,32 @@ PERL
         'is another one';
     like $machine->goes_well("$api/api/servers/$server/logs", 'the log'),
         qr/"content": ?"hello"/, 'is served';
+
+    # what nginx cannot bind does not stay, and another site is told of
+
+    $machine->goes_well("mv $conf /root && nginx -s reload", 'without guildlog');
+    $machine->write('/etc/nginx/conf.d/shop.conf', 'server { listen 443 ssl; '
+        . 'server_name shop.example; ssl_certificate '
+        . 'guildlog/server.crt; ssl_certificate_key guildlog/server.key; }');
+    $machine->goes_well('nginx -s reload; rm -f /run/guildlog/operator.sock',
+        'another site');
+    like $machine->goes_well("$install --server-name logs.example",
+        'beside it'), qr/^note: shop\.example was/m, 'is told of';
+    $machine->goes_well("rm -f $conf; service nginx stop; "
+        . 'rm -f /run/guildlog/operator.sock', 'neither');
+    $machine->on('perl -MIO::Socket::INET -e \'$s = IO::Socket::INET->new('
+        . 'LocalAddr => "0.0.0.0:443", Listen => 5, ReuseAddr => 1) or die; sleep 600\' '
+        . '> /dev/null 2>&1 & echo $! > /root/taker');
+    $machine->goes_well('rm /etc/nginx/conf.d/shop.conf; service nginx start',
+        'nginx without a site');
+    ($ok, $said) = $machine->on("$install --server-name logs.example");
+    ok !$ok && $said =~ /did not take .*443/s, 'what is taken is told'
+        or diag $said;
+    $machine->goes_well('nginx -t && service nginx restart',
+        'and nginx starts without it');
+    $machine->goes_well("kill \$(cat /root/taker); rm -f $conf.refused; "
+        . "mv /root/guildlog.conf $conf; service nginx restart; "
+        . "$install --check", 'all is well again');
 
     # the way back
 
