@@ -1,0 +1,506 @@
+
+/*
+ * The way to the database: what db/ngx_guildlog_db_pool.h declares.  A
+ * statement has its effect at one moment, all of it or nothing, and its answer
+ * comes later, or says that nobody knows.
+ */
+
+#include "sim.h"
+
+
+struct ngx_guildlog_db_query_s {
+    ngx_queue_t                  link;
+    sim_node_t                  *node;
+    int                          epoch;
+    const ngx_guildlog_stmt_t   *stmt;
+    ngx_str_t                   *args;
+    ngx_guildlog_db_handler_pt   handler;    /* NULL: nobody waits */
+    void                        *data;
+    ngx_guildlog_db_result_t     result;
+    int                          dies;       /* has no effect any more */
+    store_answer_t               answer;
+};
+
+typedef struct ngx_guildlog_db_query_s  query_t;
+
+
+static ngx_queue_t  queries;
+
+
+ngx_str_t
+ngx_guildlog_db_result_value(ngx_guildlog_db_result_t *result, ngx_uint_t row,
+    ngx_uint_t column)
+{
+    query_t     *q;
+    ngx_str_t    value;
+    const char  *s;
+
+    ngx_str_null(&value);
+
+    if (row < result->rows && column < result->columns) {
+        q = result->res;
+        s = store_value(&q->answer, (int) row, (int) column);
+
+        if (s) {
+            value.data = (u_char *) s;
+            value.len = strlen(s);
+        }
+    }
+
+    return value;
+}
+
+
+void
+ngx_guildlog_db_result_line(u_char *line, size_t size, const char *text)
+{
+    snprintf((char *) line, size, "%s", text);
+}
+
+
+ngx_uint_t
+ngx_guildlog_db_pool_requests_running(ngx_guildlog_db_pool_t *pool)
+{
+    return 0;
+}
+
+
+static void
+query_name(const sim_node_t *node, char *name, size_t size)
+{
+    snprintf(name, size, "%d/%d", node->index, node->epoch);
+}
+
+
+int64_t
+sim_pool_lease(const sim_node_t *node, int shard)
+{
+    char  me[32];
+
+    query_name(node, me, sizeof(me));
+
+    return strcmp(store.leases[shard].owner, me) == 0
+           ? store.leases[shard].until / 1000 - sim_wall() : -1;
+}
+
+
+/* a row that the database does not bear is in the way */
+
+static int
+is_bad(const store_lane_t *lane)
+{
+    return lane && sim_channel(lane)->bad_to > sim.now && !sim.calm;
+}
+
+
+static int64_t
+query_number(query_t *q, int i)
+{
+    return strtoll((char *) q->args[i].data, NULL, 10);
+}
+
+
+static int
+query_bad(query_t *q)
+{
+    int            i;
+    char          *p;
+    int64_t        guild, most;
+    store_lane_t  *lane;
+    const char    *name;
+
+    name = q->stmt->name;
+
+    if (strcmp(name, "delivery_step") == 0) {
+        p = (char *) q->args[1].data;
+
+        while ((p = strstr(p, "{\"guild\":")) != NULL) {
+            guild = strtoll(p + sizeof("{\"guild\":") - 1, &p, 10);
+
+            if (is_bad(store_lane(guild, strtoll(p + sizeof(",\"lane\":") - 1,
+                                                 NULL, 10))))
+            {
+                return 1;
+            }
+        }
+
+        return 0;
+    }
+
+    if (strcmp(name, "delivery_find") == 0) {
+        most = query_number(q, 4);
+
+        for (i = 0; most-- > 0 && (lane = store_ready(q->args, &i)); ) {
+            if (is_bad(lane)) {
+                return 1;
+            }
+        }
+
+        return 0;
+    }
+
+    /* to set it aside does not touch it, as a rule */
+
+    return q->stmt->nargs >= 4
+           && strcmp(name, "delivery_lease") != 0
+           && strcmp(name, "delivery_park_next") != 0
+           && is_bad(store_lane(query_number(q, 1), query_number(q, 2)))
+           && (strcmp(name, "delivery_park") != 0 || sim_random() % 8 == 0);
+}
+
+
+static void
+query_refuse(query_t *q, const char *sqlstate, ngx_guildlog_db_fault_e fault)
+{
+    q->result.outcome = NGX_GUILDLOG_DB_REFUSED;
+    q->result.fault = fault;
+    memcpy(q->result.sqlstate, sqlstate, sizeof(q->result.sqlstate));
+    ngx_str_set(&q->result.message, "it was made up");
+}
+
+
+static void
+query_run(query_t *q)
+{
+    sim.statements++;
+
+    if (query_bad(q)) {
+        query_refuse(q, "22003", NGX_GUILDLOG_DB_FAULT_ASKED);
+        return;
+    }
+
+    sim_clock();
+    q->result.outcome = NGX_GUILDLOG_DB_ROWS;
+    store_run(q->stmt->name, q->args, &q->answer);
+
+    if (q->answer.sqlstate[0]) {
+        query_refuse(q, q->answer.sqlstate, NGX_GUILDLOG_DB_FAULT_SAID);
+        return;
+    }
+
+    q->result.columns = q->answer.columns;
+    q->result.rows = q->answer.n / q->answer.columns;
+}
+
+
+static void
+query_free(query_t *q)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < q->stmt->nargs; i++) {
+        free(q->args[i].data);
+    }
+
+    ngx_queue_remove(&q->link);
+    store_answer_free(&q->answer);
+    free(q->args);
+    free(q);
+}
+
+
+static void query_answer(void *data);
+
+
+static void
+query_commit(void *data)
+{
+    query_t  *q = data;
+
+    if (!q->dies && store_waits(q->stmt->name, q->args)) {
+        sim_at(sim.now + 1, query_commit, q);
+        return;
+    }
+
+    if (!q->dies) {
+        query_run(q);
+    }
+
+    if (q->handler) {
+        sim_at(sim.now + sim_between(1, 3), query_answer, q);
+        return;
+    }
+
+    query_free(q);
+}
+
+
+/* a statement that nobody waits for */
+
+static void
+query_late(void *data)
+{
+    query_t  *q = data;
+
+    q->handler = NULL;
+    query_commit(q);
+}
+
+
+/* what the node is told of leases is what it knows */
+
+static void
+query_fences(query_t *q)
+{
+    int          i, shard;
+    const char  *s;
+
+    for (i = 0; i < (int) q->result.rows; i++) {
+        s = store_value(&q->answer, i, 0);
+
+        if (s) {
+            shard = atoi(s);
+            q->node->fences[shard] = store_value(&q->answer, i, 3)[0] == 't'
+                ? strtoll(store_value(&q->answer, i, 2), NULL, 10) : -1;
+        }
+    }
+}
+
+
+/* that a webhook is gone could not be told: it may be used once more */
+
+static void
+query_forgive(query_t *q)
+{
+    int             i;
+    store_lane_t   *lane;
+    sim_channel_t  *channel;
+
+    if (strcmp(q->stmt->name, "delivery_lost") != 0) {
+        return;
+    }
+
+    lane = store_lane(query_number(q, 1), query_number(q, 2));
+
+    if (lane == NULL) {
+        return;
+    }
+
+    channel = sim_channel(lane);
+
+    for (i = 0; i < channel->nwebhooks; i++) {
+        channel->webhooks[i].told_epoch = 0;
+    }
+}
+
+
+static void
+query_told(void *data)
+{
+    query_t  *q = data;
+
+    ngx_guildlog_db_handler_pt  handler;
+
+    handler = q->handler;
+    q->handler = NULL;
+
+    if (handler && sim.current->up) {
+        if (q->result.outcome == NGX_GUILDLOG_DB_ROWS
+            && strcmp(q->stmt->name, "delivery_lease") == 0)
+        {
+            query_fences(q);
+        }
+
+        if (q->result.outcome != NGX_GUILDLOG_DB_ROWS) {
+            query_forgive(q);
+        }
+
+        handler(q->data, &q->result);
+    }
+
+    query_free(q);
+}
+
+
+static void
+query_answer(void *data)
+{
+    query_t  *q = data;
+
+    if (q->handler == NULL) {
+        query_free(q);
+        return;
+    }
+
+    sim_mail(q->node, query_told, q);
+}
+
+
+static void
+query_lost(void *data)
+{
+    query_t  *q = data;
+
+    q->result.outcome = q->result.time_us ? NGX_GUILDLOG_DB_TIMEOUT
+                                          : NGX_GUILDLOG_DB_UNAVAILABLE;
+    query_answer(q);
+}
+
+
+static void
+query_refused(void *data)
+{
+    query_t  *q = data;
+
+    if (sim_random() & 1) {
+        query_refuse(q, "40P01", NGX_GUILDLOG_DB_FAULT_LOST);
+    } else {
+        query_refuse(q, "57P01", NGX_GUILDLOG_DB_FAULT_AWAY);
+    }
+
+    query_answer(q);
+}
+
+
+static query_t *
+query_make(const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args)
+{
+    query_t     *q;
+    ngx_uint_t   i;
+
+    q = calloc(1, sizeof(query_t));
+    q->node = sim.current;
+    q->epoch = sim.current->epoch;
+    q->stmt = stmt;
+    q->result.res = q;
+    q->args = calloc(stmt->nargs + 1, sizeof(ngx_str_t));
+    ngx_queue_insert_tail(&queries, &q->link);
+
+    for (i = 0; i < stmt->nargs; i++) {
+        if (args[i].data) {
+            q->args[i].len = args[i].len;
+            q->args[i].data = malloc(args[i].len + 1);
+            memcpy(q->args[i].data, args[i].data, args[i].len);
+            q->args[i].data[args[i].len] = '\0';
+        }
+    }
+
+    return q;
+}
+
+
+/* nothing is asked of a lane under a lease that the node knows to be over */
+
+static void
+query_check(query_t *q)
+{
+    char          *p;
+    int64_t        shard, fence;
+    store_lane_t  *lane;
+
+    if (strcmp(q->stmt->name, "delivery_step") == 0) {
+        p = (char *) q->args[1].data;
+
+        while ((p = strstr(p, "\"shard\":")) != NULL) {
+            shard = strtoll(p + sizeof("\"shard\":") - 1, &p, 10);
+            fence = strtoll(p + sizeof(",\"fence\":") - 1, &p, 10);
+
+            if (sim.current->fences[shard] != fence) {
+                sim_fail("FENCE", "a step of shard %lld with the fence %lld",
+                         (long long) shard, (long long) fence);
+            }
+        }
+
+    } else if (q->stmt->nargs >= 5
+               && strcmp(q->stmt->name, "delivery_find") != 0
+               && strcmp(q->stmt->name, "delivery_park_next") != 0)
+    {
+        lane = store_lane(query_number(q, 1), query_number(q, 2));
+
+        if (lane && sim.current->fences[lane->shard] != query_number(q, 3)) {
+            sim_fail("FENCE", "%s of lane %lld with the fence %lld",
+                     q->stmt->name, (long long) lane->id,
+                     (long long) query_number(q, 3));
+        }
+    }
+}
+
+
+ngx_guildlog_db_query_t *
+ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
+    const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args,
+    ngx_guildlog_db_handler_pt handler, void *data)
+{
+    query_t  *q;
+    int64_t   commit;
+
+    q = query_make(stmt, args);
+
+    if (sim_chance(SIM_memory)) {
+        query_forgive(q);
+        query_free(q);
+        return NULL;
+    }
+
+    q->handler = handler;
+    q->data = data;
+
+    if (!sim.black) {
+        query_check(q);
+    }
+
+    commit = sim.now + (sim_chance(SIM_db_slow) ? sim_between(0, 3000)
+                        : sim_between(0, 4));
+
+    if (sim_chance(SIM_db_refused)) {
+        sim_at(commit + 1, query_refused, q);
+
+    } else if (sim_chance(SIM_db_lost)) {
+        sim_at(commit + 1, query_lost, q);
+
+    } else if (sim_chance(SIM_db_lost_after)) {
+        sim_at(commit, query_late, query_make(stmt, args));
+        sim_at(commit + 1, query_lost, q);
+
+    } else if (sim_chance(SIM_db_late)) {
+        sim_at(commit + sim_between(0, 600), query_late,
+               query_make(stmt, args));
+        sim_at(commit, query_lost, q);
+
+    } else if (sim_chance(SIM_db_timeout)) {
+        q->result.time_us = 1;
+        sim_at(sim.now + 5000, query_lost, q);
+
+        if (sim_random() & 1) {
+            sim_at(sim.now + sim_between(0, 4999), query_late,
+                   query_make(stmt, args));
+        }
+
+    } else {
+        sim_at(commit, query_commit, q);
+    }
+
+    return q;
+}
+
+
+void
+ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *q)
+{
+    q->handler = NULL;
+}
+
+
+/* what was sent may be done, or not */
+
+void
+sim_pool_crash(sim_node_t *node)
+{
+    query_t      *q;
+    ngx_queue_t  *link;
+
+    ngx_guildlog_queue_each(link, &queries) {
+        q = ngx_queue_data(link, query_t, link);
+
+        if (q->node == node) {
+            q->dies |= (int) (sim_random() & 1);
+        }
+    }
+}
+
+
+void
+sim_pool_start(void)
+{
+    ngx_queue_init(&queries);
+}
