@@ -697,7 +697,7 @@ world_freeze(void *data)
 static void
 world_still(void *data)
 {
-    if (!sim.calm) {
+    if (!sim.calm && sim.still_to < sim.now) {
         sim.still_to = sim.now + sim_delay(100, 20000);
         sim_note("the platform stands still until %lld",
                  (long long) sim.still_to);
@@ -805,7 +805,11 @@ world_put(sim_channel_t *channel, int64_t since)
 
     lane = channel->row->lane;
 
-    if (sim.quiet && !channel->bad && lane && !lane->ready
+    id = sim_id() | ++last_entry;
+    held = sim_chance(SIM_held) ? store.now + 3 * STORE_SECOND : STORE_NONE;
+
+    if (sim.quiet && held == STORE_NONE && !channel->bad && lane
+        && !lane->ready
         && lane->state == STORE_ACTIVE && lane->verified_at != STORE_NONE
         && lane->head == lane->tail && channel->waits == 0
         && (lane->not_before == STORE_NONE
@@ -813,9 +817,6 @@ world_put(sim_channel_t *channel, int64_t since)
     {
         channel->waits = sim.now;
     }
-
-    id = sim_id() | ++last_entry;
-    held = sim_chance(SIM_held) ? store.now + 3 * STORE_SECOND : STORE_NONE;
 
     snprintf(doc, sizeof(doc), "{\"id\":\"%lld\",\"type\":5,\"timestamp\":"
              "%lld,\"executor\":{\"id\":\"200000000000000001\",\"name\":"
