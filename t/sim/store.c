@@ -381,21 +381,31 @@ lanes_return(store_lane_t *l)
 }
 
 
+/* lanes_sync(): what that change means to all lanes of the server */
+
 void
 store_sync(store_channel_t *channel, int used)
 {
-    store_lane_t  *l;
+    int               i;
+    store_lane_t     *l;
+    store_channel_t  *c;
 
     channel->used = used;
-    l = channel->lane;
 
-    if (l && !used && l->state != STORE_CLOSING) {
-        lanes_leave(l);
+    for (i = 0; i < store.nchannels; i++) {
+        c = &store.channels[i];
+        l = c->guild == channel->guild && c->bot == channel->bot
+            ? c->lane : NULL;
 
-    } else if (l && used && l->state == STORE_CLOSING) {
-        lanes_return(l);
+        if (l && !c->used && l->state != STORE_CLOSING) {
+            lanes_leave(l);
 
-    } else if (l == NULL && used) {
+        } else if (l && c->used && l->state == STORE_CLOSING) {
+            lanes_return(l);
+        }
+    }
+
+    if (used && channel->lane == NULL) {
         lanes_open(channel);
     }
 }
@@ -1786,30 +1796,41 @@ doubt_replayed(const store_doubt_t *d)
 }
 
 
+/* the entry with the next id, of those that did not go again since */
+
+static store_entry_t *
+doubt_next(const store_doubt_t *d, int64_t behind)
+{
+    int64_t         seq;
+    store_entry_t  *e, *next;
+
+    for (seq = d->from, next = NULL; seq <= d->to; seq++) {
+        e = store_place(d->lane, seq);
+
+        if (e && e->id > behind && (next == NULL || e->id < next->id)
+            && !(e->again && e->again_at > d->done_at))
+        {
+            next = e;
+        }
+    }
+
+    return next;
+}
+
+
 /* replay_place(): each goes where its type goes; 0: some have no way */
 
 static int
 doubt_again(const store_doubt_t *d)
 {
-    int              all;
-    int64_t          seq, from, to, done_at;
-    store_lane_t    *l;
-    store_entry_t   *e;
-    store_channel_t *way;
+    int               all;
+    int64_t           last;
+    store_entry_t    *e;
+    store_channel_t  *way;
 
     all = 1;
-    l = d->lane;
-    from = d->from;
-    to = d->to;
-    done_at = d->done_at;
 
-    for (seq = from; seq <= to; seq++) {
-        e = store_place(l, seq);
-
-        if (e == NULL || (e->again && e->again_at > done_at)) {
-            continue;
-        }
-
+    for (last = 0; (e = doubt_next(d, last)) != NULL; last = e->id) {
         way = e->channel;
 
         if (!way->used || (way->lane && way->lane->state == STORE_BROKEN)) {
