@@ -38,15 +38,18 @@ $$);
 
 -- Who looks now, after he has looked so far. A transaction that goes on for
 -- longer than half a minute is not waited for: now and then all is looked at.
+-- Race: the greatest number of a snapshot is that behind the last transaction
+-- that has ended, and one that goes on may have it. The number of this one is
+-- behind all that began.
 
 create or replace function delivery_marked(mark delivery_mark)
 returns delivery_mark language plpgsql as $$
 declare
-    at    constant timestamptz := clock_timestamp();
-    seen  constant pg_snapshot := pg_current_snapshot();
+    at  constant timestamptz := clock_timestamp();
 begin
-    if mark is null or mark.next <= pg_snapshot_xmin(seen) then
-        mark := row(mark.at, at, pg_snapshot_xmax(seen));
+    if mark is null or mark.next <= pg_snapshot_xmin(pg_current_snapshot())
+    then
+        mark := row(mark.at, at, pg_current_xact_id());
     end if;
 
     mark.low := greatest(mark.low, at - interval '30 s');
