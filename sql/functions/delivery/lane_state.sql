@@ -1,6 +1,6 @@
 -- What happens to a lane as a whole. Its owner forgets it then, and finds it
--- anew. Each answers 409 if it is not the caller's, or went on without the
--- caller, who found it a moment too early.
+-- anew. Each answers 409 if it is not the caller's, was closed, or went on
+-- without the caller, who found it a moment too early.
 
 create or replace function delivery_turn(me text, guild bigint, lane bigint,
     fence bigint, step bigint)
@@ -16,7 +16,9 @@ begin
        and l.lane = delivery_turn.lane
        for update;
 
-    if not found or not delivery_mine(me, it.shard, fence) then
+    if not found or it.state = 'closed'
+       or not delivery_mine(me, it.shard, fence)
+    then
         perform refuse(409, 'another one delivers this lane');
     end if;
 
@@ -106,6 +108,7 @@ begin
      where l.guild_id = guild
        and l.lane = delivery_asks.lane
        and (l.webhook_id is null or l.state = 'registering')
+       and l.state <> 'closed'
        and h.step = delivery_asks.step
        for update of l;
 

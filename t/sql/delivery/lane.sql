@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir ../setup.psql
-select plan(93);
+select plan(95);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -301,6 +301,14 @@ select delivery_closed('a/1/1', :guild, :lane, :fence, :step) \g /dev/null
 select is(state || ' ' || (look_at > now()), 'closed true',
           'the lane is closed and will be looked at again')
   from lane where guild_id = :guild and lane = :lane;
+select throws_ok(format('select delivery_waits(%L, %s, %s, %s, h.step, %L, %L,'
+                        ' 1) from lane_head h where h.lane = %s', 'a/1/1',
+                        :guild, :lane, :fence, 'x', 'forbidden', :lane),
+                 'GL409', null, 'who has it at hand still does not wake it');
+select throws_ok(format('select delivery_asks(%L, %s, %s, %s, h.step)'
+                        ' from lane_head h where h.lane = %s', 'a/1/1',
+                        :guild, :lane, :fence, :lane),
+                 'GL409', null, 'nor gets a webhook for it');
 select is(lanes_forget(10), 0, 'later');
 update lane set look_at = now() where guild_id = :guild and lane = :lane;
 select is(lanes_forget(10), 1, 'it is looked at');
