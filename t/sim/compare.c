@@ -83,13 +83,22 @@ one_in(int n)
 }
 
 
+/* NULL: nothing */
+
 static void
 differs(const char *what, const char *model, const char *schema)
 {
     if (failed++ == 0) {
-        printf("seed %llu, round %d, statement %d: %s differs\n  %s\n"
-               "  model:  %s\n  schema: %s\n", (unsigned long long) seed,
-               round_no, nth, what, statement, model, schema);
+        printf("seed %llu, round %d, statement %d: %s differs\n  %s\n",
+               (unsigned long long) seed, round_no, nth, what, statement);
+    }
+
+    if (model) {
+        printf("  model:  %s\n", model);
+    }
+
+    if (schema) {
+        printf("  schema: %s\n", schema);
     }
 }
 
@@ -150,7 +159,9 @@ clock_set(int64_t ms)
 
 
 static const char  clock_sql[] =
-    "create or replace function guildlog.sim_clock() returns timestamptz"
+    "create schema if not exists sim;"
+    "set search_path = guildlog, pg_temp;"
+    "create or replace function sim.clock() returns timestamptz"
     " language sql volatile as $$ select 'epoch'::timestamptz"
     " + current_setting('sim.ms')::bigint * interval '1 ms' $$;"
     "do $$ declare it record; begin"
@@ -158,7 +169,7 @@ static const char  clock_sql[] =
     " and p.pronamespace = 'guildlog'::regnamespace"
     " and p.prosrc ~ 'clock_timestamp\\(\\)|\\mnow\\(\\)' loop"
     " execute regexp_replace(pg_get_functiondef(it.oid),"
-    " 'clock_timestamp\\(\\)|\\mnow\\(\\)', 'guildlog.sim_clock()', 'g');"
+    " 'clock_timestamp\\(\\)|\\mnow\\(\\)', 'sim.clock()', 'g');"
     " end loop;"
     " for it in select a.attrelid::regclass as t, a.attname as c"
     " from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid"
@@ -166,7 +177,7 @@ static const char  clock_sql[] =
     " 'guildlog.lane_head'::regclass) and pg_get_expr(d.adbin, d.adrelid)"
     " = 'now()' loop"
     " execute format('alter table %s alter %I set default"
-    " guildlog.sim_clock()', it.t, it.c); end loop; end $$";
+    " sim.clock()', it.t, it.c); end loop; end $$";
 
 
 #define ms_of(column)  "case when isfinite(" column ") then"                  \
@@ -362,24 +373,27 @@ by_text(const void *a, const void *b)
 }
 
 
-/* the first one that one side has alone */
+/* prints what one side has alone */
 
 static void
 lines_compare(const char *what, lines_t *model, lines_t *schema)
 {
-    int  i;
+    int  i, j, order;
 
     qsort(model->line, model->n, sizeof(char *), by_text);
     qsort(schema->line, schema->n, sizeof(char *), by_text);
 
-    for (i = 0; i < model->n || i < schema->n; i++) {
-        if (i == model->n || i == schema->n
-            || strcmp(model->line[i], schema->line[i]) != 0)
-        {
-            differs(what, i < model->n ? model->line[i] : "-",
-                    i < schema->n ? schema->line[i] : "-");
-            break;
+    for (i = 0, j = 0; i < model->n || j < schema->n; /* void */) {
+        order = i == model->n ? 1 : j == schema->n ? -1
+                : strcmp(model->line[i], schema->line[j]);
+
+        if (order) {
+            differs(what, order < 0 ? model->line[i] : NULL,
+                    order < 0 ? NULL : schema->line[j]);
         }
+
+        i += order <= 0;
+        j += order >= 0;
     }
 
     while (model->n) {
@@ -1298,6 +1312,7 @@ round_begin(int64_t wall)
             (long long) c->id, (long long) c->guild,
             COMPARE_HELD + channel_number(c), (long long) c->id);
         c->format = 1;
+        c->buttons = 7;
         run("set search_path = guildlog; select lanes_sync(%lld,"
             " 0::smallint)", (long long) c->guild);
         store_sync(c, 1);

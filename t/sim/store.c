@@ -278,6 +278,10 @@ store_lane(int64_t guild, int64_t id)
 static void
 lane_call(store_lane_t *l)
 {
+    if (!l->ready) {
+        l->parked_for[0] = '\0';
+    }
+
     l->ready = 1;
     l->since = store.now;
     l->parked_to = STORE_NONE;
@@ -952,12 +956,13 @@ delivery_step_one(const char *me, work_t *w, store_lane_t *l)
 static void
 delivery_load(store_answer_t *a, int place, work_t *w, store_lane_t *l)
 {
-    char            format[8];
+    char            format[8], buttons[8];
     int64_t         seq, most, bytes;
     size_t          len;
     store_entry_t  *e;
 
     snprintf(format, sizeof(format), "%d", l->channel->format);
+    snprintf(buttons, sizeof(buttons), "%d", l->channel->buttons);
     most = w->most == STORE_NONE ? INT64_MAX : w->most;
     bytes = 0;
 
@@ -979,7 +984,7 @@ delivery_load(store_answer_t *a, int place, work_t *w, store_lane_t *l)
         put_n(a, e->doc, len);
         put(a, format);
         put(a, "-1");
-        put(a, "0");
+        put(a, buttons);
         put(a, "0");
         put(a, "f");
     }
@@ -1405,7 +1410,8 @@ its(const ngx_str_t *args, store_answer_t *a, int turns)
     l = store_lane(number(&args[1]), number(&args[2]));
 
     if (l == NULL || !store_mine(me, l->shard, number(&args[3]))
-        || l->step != number(&args[4]))
+        || l->step != number(&args[4])
+        || (turns && l->state == STORE_CLOSED))
     {
         refuse(a, "GL409");
         return NULL;
@@ -1449,7 +1455,9 @@ delivery_asks(const ngx_str_t *args, store_answer_t *a)
 
     l = store_lane(number(&args[1]), number(&args[2]));
 
-    if (l && l->webhook != STORE_NONE && l->state != STORE_REGISTERING) {
+    if (l && (l->state == STORE_CLOSED
+              || (l->webhook != STORE_NONE && l->state != STORE_REGISTERING)))
+    {
         refuse(a, "GL409");
         return;
     }

@@ -113,7 +113,7 @@ struct store_lane_s {
 
 struct store_channel_s {
     int64_t           guild, id;
-    int               bot, format;
+    int               bot, format, buttons;
     int               used;
     int               astray;     /* the directory has it elsewhere */
     store_lane_t     *lane;       /* that is not closed; NULL: none */
