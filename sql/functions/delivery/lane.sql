@@ -367,8 +367,8 @@ begin
 end $$;
 
 
--- There is something to do. One that failed does not wait to fail again; any
--- other waits as the platform said.
+-- There is something to do. One that failed, and tried nothing since, does not
+-- wait to fail again; any other waits as the platform said.
 
 create or replace function lane_wake(guild bigint, lane bigint)
 returns void language plpgsql as $$
@@ -381,6 +381,7 @@ begin
        and l.reason is not null
        and h.guild_id = l.guild_id
        and h.lane = l.lane
+       and coalesce(h.attempt_at <= l.refused_at, true)
        and h.not_before is not null;
 
     perform lane_call(guild, lane);

@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir ../setup.psql
-select plan(95);
+select plan(96);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -246,6 +246,18 @@ select channels_patch(:me, '{"main_channel": "11"}'),
 select is(not_before, now() + interval '1 hour',
           'neither a pause nor a change of channels shortens a wait')
   from lane_head where guild_id = :guild and lane = :lane;
+update lane set reason = 'missing_permissions',
+       refused_at = now() - interval '2 minutes'
+ where guild_id = :guild and lane = :lane;
+update lane_head set attempt_at = now() - interval '1 minute'
+ where guild_id = :guild and lane = :lane;
+select operator_lane_pause(:guild, :lane), operator_lane_resume(:guild, :lane)
+\g /dev/null
+select is(not_before, now() + interval '1 hour',
+          'nor of one that failed, and was tried since')
+  from lane_head where guild_id = :guild and lane = :lane;
+update lane_head set attempt_at = null
+ where guild_id = :guild and lane = :lane;
 update lane set reason = 'missing_permissions', again_at = null,
        refused_at = now() - interval '1 minute'
  where guild_id = :guild and lane = :lane;
