@@ -172,7 +172,7 @@ typedef struct {
     /* what was seen */
     uint64_t         posts, applied, reads, creates, deletes, crashes,
                      freezes, statements, lost, turns, unknown, proved,
-                     parked, closed, expired, held;
+                     parked, expired, held;
     int              failed;
     char             rule[16];
     char             failure[512];

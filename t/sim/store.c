@@ -291,7 +291,10 @@ lane_call(store_lane_t *l)
 static void
 lane_wake(store_lane_t *l)
 {
-    if (l->reason[0]) {
+    if (l->reason[0]
+        && (l->attempt_at == STORE_NONE || l->refused_at == STORE_NONE
+            || l->attempt_at <= l->refused_at))
+    {
         l->not_before = STORE_NONE;
     }
 

@@ -1476,7 +1476,7 @@ static const struct {
 #define sum(name)  { #name, offsetof(sim_t, name) }
     sum(posts), sum(applied), sum(reads), sum(creates), sum(deletes),
     sum(crashes), sum(freezes), sum(statements), sum(lost), sum(unknown),
-    sum(proved), sum(parked), sum(closed), sum(expired), sum(held)
+    sum(proved), sum(parked), sum(expired), sum(held)
 #undef sum
 };
 

@@ -1,0 +1,47 @@
+#!/usr/bin/perl
+# "An entry is stored and ends in exactly one outcome; what is delivered was
+# applied, and what failed never was; nothing is applied twice, and all in
+# order": the lane machine of src/jobs in a world that is made up.  Each seed
+# has crashes, frozen processes, lost answers and a weather of its own.
+
+use lib 't/lib';
+use Guildlog;
+
+my $sim = '.build/sim/sim';
+
+is system('t/sim/build'), 0, 'it is built' or BAIL_OUT 'no simulation';
+
+
+sub simulates {
+    my ($like, $why) = @_;
+
+    my @lines = `$sim $like -q 2>&1`;
+    ok $? == 0, $why or diag @lines;
+    return "@lines";
+}
+
+
+# seeds that failed once: how they are run, and what they tell
+open my $seeds, '<', 't/sim/seeds' or die "t/sim/seeds: $!\n";
+while (<$seeds>) {
+    next if !/^(-[^#]*?)\s*#\s*(.*)/;
+    simulates($1, $2);
+}
+close $seeds;
+
+my $seed = $ENV{GUILDLOG_SEED} // 1;
+my $many = simulates("-s $seed -r 400 -c 1 -e 100", "one lane, from seed $seed");
+simulates("-s $seed -r 40 -c 20 -e 40 -n 2", "20 lanes, from seed $seed");
+simulates("-s $seed -r 20 -c 8 -e 60 -n 3 -f 300",
+    "three nodes in a storm, from seed $seed");
+
+# it is not quiet because nothing happens
+my ($sums) = $many =~ /^(\d+ posts.*)/m;
+unlike $sums // '', qr/(?:^|, )0 /, 'each kind of event happened'
+    or diag $sums // $many;
+
+my @twice = map { join '', grep { /hash/ } `$sim -s 7 -c 3 -n 2` } 1, 2;
+is $twice[0], $twice[1], 'a seed repeats to the same hash';
+like $twice[0], qr/hash [0-9a-f]{16}/, 'which is told';
+
+done_testing;
