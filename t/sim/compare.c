@@ -812,8 +812,8 @@ work_outcome(char *p, store_lane_t *l, int *doubts)
     int      status;
     int64_t  to;
 
-    to = one_in(4) && l->upto > l->head ? between(l->head + 1, l->upto)
-                                        : l->upto;
+    to = one_in(12) ? l->head
+         : one_in(4) ? between(l->head + 1, l->upto) : l->upto;
     status = (int) between(0, 2);
 
     if (status == 1 && ++*doubts > 1) {

@@ -5,11 +5,12 @@
  * not, and is answered or not.  What was written goes on when its node dies.
  */
 
+#include <ngx_config.h>
 #include "sim.h"
 #include <stdarg.h>
 
 
-#define PLATFORM_LATEST   9000    /* ms, from its arrival: applied by then */
+#define PLATFORM_LATEST   9550    /* ms, from its arrival: applied by then */
 #define PLATFORM_MARKS    32
 #define PLATFORM_HEADERS  4
 #define PLATFORM_SPARE    20000   /* ms, of a lease, when a request begins */
@@ -360,7 +361,8 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
     }
 
     sim_at(sim.now + (sim_chance(SIM_slow_connect)
-                      ? sim_delay(0, 6000) : sim_between(0, 20)),
+                      ? sim_delay(0, sim_random() % 2 ? PLATFORM_BEGIN : 6000)
+                      : sim_between(0, 20)),
            exchange_connected, x);
     sim_at(sim.now + (int64_t) deadline_ms, exchange_deadline, x);
 

@@ -5,6 +5,7 @@
  * comes later, or says that nobody knows.
  */
 
+#include <ngx_config.h>
 #include "sim.h"
 
 

@@ -4,6 +4,7 @@
  * machine needs of nginx.
  */
 
+#include <ngx_config.h>
 #include "sim.h"
 #include <stdarg.h>
 
