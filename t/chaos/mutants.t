@@ -11,6 +11,8 @@ use Guildlog::File;
 my $seconds = $ENV{GUILDLOG_SECONDS} // 20;
 my %named = map { $_ => 1 } split /,/, $ENV{GUILDLOG_MUTANTS} // '';
 my $dir   = '.build/sim/mutants';
+my @likes = ('-c 1 -e 100', '-c 20 -e 40 -n 2', '-c 8 -e 60 -n 3 -f 300',
+    '-c 8 -e 60 -n 2 -w');
 
 is system('t/sim/build'), 0, 'it is built' or BAIL_OUT 'no simulation';
 mkdir $dir;
@@ -29,8 +31,9 @@ sub mutants {
 
     open my $in, '<', 't/sim/mutants' or die "t/sim/mutants: $!\n";
     while (<$in>) {
-        if (/^@ (\S+) (\S+)/) {
-            push @mutants, { name => $1, place => $2, old => '', new => '' };
+        if (/^([@=]) (\S+) (\S+)/) {
+            push @mutants, { same => $1 eq '=', name => $2, place => $3,
+                old => '', new => '' };
         } elsif (/^-(.*\n)/) {
             $mutants[-1]{old} .= $1;
         } elsif (/^\+(.*\n)/) {
@@ -41,7 +44,7 @@ sub mutants {
 
     # a part of a line, if it is one
     chomp @$_{qw(old new)} for @mutants;
-    return grep { !%named || $named{ $_->{name} } } @mutants;
+    return grep { !$_->{same} && (!%named || $named{ $_->{name} }) } @mutants;
 }
 
 
@@ -79,9 +82,7 @@ sub hunt {
     my $built = `t/sim/build $dir $mutant->{place}=$copy 2>&1`;
     return fail("$mutant->{name} is built"), diag $built if $?;
 
-    for my $like ('-c 1 -e 100', '-c 20 -e 40 -n 2', '-c 8 -e 60 -n 3 -f 300',
-        '-c 8 -e 60 -n 2 -w')
-    {
+    for my $like (@likes) {
         my $found = first_line("$dir/sim $like -t $seconds -q -b");
         return pass("$mutant->{name}: $like: $found") if $found;
     }
@@ -108,7 +109,9 @@ sub compare {
 
 
 is first_line(".build/sim/compare -r 1 '$schema'"), undef,
-    'nothing is found where nothing is changed';
+    'nothing is found where nothing is changed, in the schema';
+
+is first_line(".build/sim/sim $_ -r 30 -q"), undef, "nor in $_" for @likes;
 
 for my $mutant (mutants()) {
     $mutant->{place} =~ m{/} ? hunt($mutant) : compare($mutant);

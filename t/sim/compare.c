@@ -1197,7 +1197,7 @@ static void
 op_time(void)
 {
     static const int64_t  most[] = { 1000, 30000, 70000, 700000, 4000000,
-                                     30000000 };
+                                     90000000 };
 
     snprintf(statement, sizeof(statement), "time passes");
     clock_set(between(1, most[random64() % (one_in(4) ? 6 : 3)]));

@@ -21,14 +21,6 @@ sub simulates {
 }
 
 
-# seeds that failed once: how they are run, and what they tell
-open my $seeds, '<', 't/sim/seeds' or die "t/sim/seeds: $!\n";
-while (<$seeds>) {
-    next if !/^(-[^#]*?)\s*#\s*(.*)/;
-    simulates($1, $2);
-}
-close $seeds;
-
 my $seed = $ENV{GUILDLOG_SEED} // 1;
 my $many = simulates("-s $seed -r 400 -c 1 -e 100", "one lane, from seed $seed");
 simulates("-s $seed -r 40 -c 20 -e 40 -n 2", "20 lanes, from seed $seed");

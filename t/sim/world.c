@@ -698,7 +698,7 @@ world_freeze(void *data)
 static void
 world_still(void *data)
 {
-    if (!sim.calm && sim.still_to < sim.now) {
+    if (!sim.calm && sim.still_to + 1000 < sim.now) {
         sim.still_to = sim.now + sim_delay(100, 20000);
         sim_note("the platform stands still until %lld",
                  (long long) sim.still_to);
