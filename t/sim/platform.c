@@ -47,7 +47,7 @@ typedef struct {
     ngx_guildlog_client_outcome_e   outcome;
     int                             status;
     char                           *body;
-    int64_t                         retry_ms;  /* of a limit; -1: of all */
+    int64_t                         retry_ms;  /* of a limit; 0: none */
     int                             global;
     int                             nheaders;
     char                            name[PLATFORM_HEADERS][24];

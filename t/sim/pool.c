@@ -12,7 +12,6 @@
 struct ngx_guildlog_db_query_s {
     ngx_queue_t                  link;
     sim_node_t                  *node;
-    int                          epoch;
     const ngx_guildlog_stmt_t   *stmt;
     ngx_str_t                   *args;
     ngx_guildlog_db_handler_pt   handler;    /* NULL: nobody waits */
@@ -361,7 +360,6 @@ query_make(const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args)
 
     q = calloc(1, sizeof(query_t));
     q->node = sim.current;
-    q->epoch = sim.current->epoch;
     q->stmt = stmt;
     q->result.res = q;
     q->args = calloc(stmt->nargs + 1, sizeof(ngx_str_t));

@@ -57,7 +57,6 @@ typedef struct {
     int               napplied;
     int               failed;     /* some outcome says that it was not */
     int               taken_up;   /* proved absent once, so it goes again */
-    int64_t           at;         /* in ms: it is there */
 } store_entry_t;
 
 

@@ -827,7 +827,6 @@ world_put(sim_channel_t *channel, int64_t since)
     lane = channel->row->lane;
     e = store_record(channel->row, id, strdup(doc), held);
     e->poison = sim_chance(SIM_poison);
-    e->at = sim.now;
     sim.held += held != STORE_NONE;
     channel->recorded++;
 
