@@ -109,7 +109,7 @@ export class LogRow {
         const who = executor ?? target;
 
         this.unknown.hidden = !unknown;
-        this.face.hidden = !who || who.id === '0';
+        this.face.classList.toggle('nobody', !who || who.id === '0');
         this.face.title = unknown ? t('list.unknown') : '';
         turnAvatar(this.face, unknown ? null : who);
     }
