@@ -101,7 +101,7 @@ export async function whoSignedIn() {
 export async function glance(server, path) {
     const response = await elsewhere(`${BASE}/servers/${server}${path}`, 'GET');
 
-    return response?.ok ? response.json() : null;
+    return response?.ok ? response.json().catch(() => null) : null;
 }
 
 

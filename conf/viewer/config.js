@@ -46,8 +46,7 @@ export async function show({view, bot, filters: given}, server) {
         h('a', {href: hrefOf(name, bot), 'aria-current': name === part
             && 'page'}, t(`config.${name}`))));
     tellUnread();
-    side.querySelector('[aria-current]').scrollIntoView(
-        {block: 'nearest', inline: 'center'});
+    reach();
     fill(page, heading, h('p', {class: 'note'}, t('page.loading')));
     heading.focus();
 
@@ -82,6 +81,14 @@ function showUnread(count) {
     const link = side.querySelector('[href^="#/notifications"]');
 
     fill(link, t('config.notifications'), count > 0 && badge(String(count)));
+    reach();
+}
+
+
+// brings the part that is open into sight
+function reach() {
+    side.querySelector('[aria-current]').scrollIntoView(
+        {block: 'nearest', inline: 'center'});
 }
 
 

@@ -189,6 +189,7 @@ function tell() {
         : t('logs.atMost', {entries});
     note.textContent = pages.walled || !['after', 'before'].some((name) =>
         current.query.has(name)) ? windowInWords(pages) : '';
+    note.classList.toggle('usual', !pages.walled);
     filters.showCounts(pages.counts);
     empty.hidden = pages.total > 0;
     fill(empty, ...[...current.query.keys()].length
@@ -500,6 +501,7 @@ async function download(locale) {
     }
 
     note.textContent = t('export.going');
+    note.classList.remove('usual');
     try {
         let saved = false;
 
@@ -509,6 +511,7 @@ async function download(locale) {
         tell();
         if (!saved) {
             note.textContent = t('export.nothing');
+            note.classList.remove('usual');
         }
     } catch (error) {
         report(error);

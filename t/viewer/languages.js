@@ -25,7 +25,8 @@ const RULES = {phone: ['scrollable-region-focusable',
 const KEPT = new RegExp(['guildlog', 'APP', 'CSV', 'JSON', 'Pro', 'Lite', 'ID',
     'UTC', 'GMT', '#[0-9a-f]{6}', '[0-9a-f-]{36}', '\\S+@\\S+', 'https?:\\S+',
     '\\[\\w+\\]', 'discord\\.gg\\S*', 'AKIA\\w+', 'Ann',
-    'Bob', 'kB'].join('|'), 'gi');
+    'Bob', 'kB', '-?\\b(?:from|to|in|type|after|before):[-\\w]*']
+    .join('|'), 'gi');
 // without those of the service, which the API words
 const LOG = '#/logs?category=categoryText&category=categoryMembers'
     + '&category=categoryModlog&category=categoryRoles';
