@@ -9,9 +9,6 @@ const LOGGING = '/config/logging';
 const LISTS = ['channels', 'categories', 'executors', 'targets', 'content',
     'executor_roles', 'target_roles'].map((name) => `ignored_${name}`);
 
-// so many of a list are told; there may have been more
-const TOLD = 100;
-
 // by log type: the requests, [[method, path, body]]
 const WAYS = {
     68: ({changes}) => [['PATCH', `${LOGGING}/channels`, oldOf(changes)]],
@@ -26,10 +23,7 @@ const WAYS = {
 
 // Null where an entry does not tell enough; else what takes it back.
 export function revertOf(entry) {
-    const {type, changes} = entry;
-    const whole = changes?.length && changes.every(({old}) =>
-        !(Array.isArray(old) && old.length >= TOLD));
-    const requests = whole && WAYS[type]?.(entry);
+    const requests = entry.changes?.length && WAYS[entry.type]?.(entry);
 
     return requests ? async () => {
         for (const [method, path, body] of requests) {

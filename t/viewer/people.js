@@ -45,7 +45,7 @@ async function configured() {
         row.querySelector('.details').textContent));
 
     await soon(async () => (await said()).slice(0, 8), [
-        'Language: English (UK)',
+        'Language: English (US) → English (UK)',
         'Access: View only',
         'Invites to other servers · Action: is masked → drops the entry '
             + '· Enabled: no → yes',
