@@ -25,6 +25,7 @@
 #define ENTRIES  11
 #define LARGE    (10 * 1024 * 1024)    /* bytes of a file, by the platform */
 #define ID       "9223372036854775807"
+#define HASH     "a_" ID ID "0123456789"
 
 
 typedef const char *(*keyword_pt)(json_t *rule, json_t *value, json_t *schema);
@@ -674,8 +675,10 @@ entry_of(ngx_uint_t type, ngx_uint_t kind)
     who = json_pack("{s:s,s:o}", "id", kind % 2 ? ID : "0", "name",
                     text_of(kind, 100));
     json_object_set_new(e, "executor", who);
-    json_object_set_new(e, "target", json_pack("{s:s,s:o}", "id", ID, "name",
-                                               text_of(kind + 1, 100)));
+    json_object_set_new(e, "target", json_pack("{s:s,s:o,s:s}", "id", ID,
+                                               "name", text_of(kind + 1, 100),
+                                               "avatar", kind % 3 ? HASH
+                                                         : "\"><@1>"));
     json_object_set(e, "channel", who);
     json_object_set(e, "emoji", who);
 
