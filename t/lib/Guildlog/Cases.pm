@@ -81,7 +81,7 @@ sub _json_array {
     my ($good) = map { $_->[2] } grep { $_->[0] } @items;
     my $most = $schema->{maxItems};
 
-    my @cases = ([1, '', '[]'], [0, '[1]', "[$good,[]]"],
+    my @cases = ([$schema->{minItems} ? 0 : 1, '', '[]'], [0, '[1]', "[$good,[]]"],
         (map { [$_->[0], $_->[0] ? '' : '[0]', "[$_->[2]]"] } @items));
 
     if ($schema->{uniqueItems}) {
@@ -107,7 +107,7 @@ sub _json_object {
             grep { defined $all{$_} } sort keys %all) . '}';
     };
 
-    return [1, '', $with->()], (map { [0, ".$_", $with->($_ => undef)] }
+    return [%needed || !$schema->{minProperties} ? 1 : 0, '', $with->()], (map { [0, ".$_", $with->($_ => undef)] }
             sort keys %needed),
         map { my $field = $_; map {
             [$_->[0], $_->[0] ? '' : ".$field$_->[1]",
@@ -144,7 +144,12 @@ sub _texts {
             (map { [0, $_] } '', 'nothing', uc "$values->[0]_", "$values->[0] ",
                 join ',', @$values[0, -1]);
     }
-    if (my $pattern = $schema->{pattern}) {
+    my $pattern = $schema->{pattern};
+    if ($pattern && $pattern =~ /_/) {    # of a hash
+        return (map { [1, $_] } 'a_09AZ', 'x' x 64),
+            (map { [0, $_] } '', 'x' x 65, 'a/b', '..', 'a b', "a\n", @wide);
+    }
+    if ($pattern) {
         return (map { [1, $_] } '1', '9223372036854775807'),
             [scalar('0' =~ /$pattern/), '0'],
             (map { [0, $_] } @not_ids);
