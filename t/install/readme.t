@@ -139,7 +139,7 @@ subtest 'what documents say of the command' => sub {
         my @said = ("@code" =~ /^ *(?:\(umask 77; )?(?:\.\/util\/)?(guildlog [a-z].*)/mg,
             $text =~ /`(guildlog [a-z][^`]*)`/g);
         for (@said) {
-            my $words = s/ *[|>;)#&].*//r =~ s/\.\.\.//gr;
+            my $words = s/\s+/ /gr =~ s/ *[|>;)#&].*//r =~ s/\.\.\.//gr;
             next if $words =~ /^guildlog [a-z]+\.|^guildlog [\d.]+$|^guildlog (?:has|is)/;
             my ($command) = grep { "$words " =~ /^guildlog \Q$_->[0]\E / }
                 @Guildlog::Command::commands;
