@@ -34,7 +34,7 @@ export default async function person() {
     await page.getByLabel('Name').fill('from the browser');
     await page.getByLabel('Kind').selectOption({label:
         'Basic: for active ignore'});
-    await page.getByRole('button', {name: 'Add'}).click();
+    await page.getByRole('button', {name: 'Add', exact: true}).click();
     const made = page.getByRole('textbox',
         {name: 'Your new token'});
     await soon(() => made.inputValue().then((token) =>
@@ -48,7 +48,7 @@ export default async function person() {
     await page.getByLabel('Name').fill('to look on');
     await page.getByLabel('Kind').selectOption({label:
         'Read: for reading the log'});
-    await page.getByRole('button', {name: 'Add'}).click();
+    await page.getByRole('button', {name: 'Add', exact: true}).click();
     await soon(() => made.inputValue().then((token) =>
         JSON.parse(atob(token.split('.')[1])).kind), 'read',
     'a token that only reads is made');
