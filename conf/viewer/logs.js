@@ -232,12 +232,8 @@ async function drawTimeline(reading) {
         return;
     }
 
-    // each bar is asked for once for each of several members or channels
-    const most = Math.max(20, Math.min(60,
-        Math.floor(chart.node.clientWidth / 14)));
-
-    reading.timeline = barsOf(Math.min(from, to), to,
-        Math.ceil(most / partsOf(query).length));
+    reading.timeline = barsOf(Math.min(from, to), to, Math.max(20,
+        Math.min(60, Math.floor(chart.node.clientWidth / 14))));
 
     chart.show(reading.timeline);
     if (pages.whole) {
@@ -249,7 +245,7 @@ async function drawTimeline(reading) {
     await new Promise((resolve) => setTimeout(resolve, QUIET));
     await countThere(reading.timeline.bars, query, async (counted) => {
         await leisure(stop.signal);
-        return pageOf(counted, stop.signal);
+        return get('/logs/histogram', counted, stop.signal);
     }, () => chart.draw());
 }
 

@@ -187,6 +187,6 @@ async function draw(chart, query, from, signal) {
     chart.show(timeline);
     await countThere(timeline.bars, query, async (counted) => {
         await leisure(signal);
-        return get('/logs', counted, signal);
+        return get('/logs/histogram', counted, signal);
     }, () => chart.draw());
 }

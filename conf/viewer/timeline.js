@@ -1,12 +1,11 @@
-// How many entries there are over time. The API tells how many match between
-// two times; a page of one entry is asked for each bar.
+// How many entries there are over time, as the API counts them.
 
 import {DAY, HOUR, MINUTE} from './time.js';
 import {typeOf} from './log-types.js';
+import {partsOf} from './several.js';
 
 const STEPS = [1000, 5000, 15_000, MINUTE, 5 * MINUTE, 15 * MINUTE,
     30 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY];
-const AT_ONCE = 4;
 
 
 // Bars between two times, at most so many: [{from, to, counts}], whose edges
@@ -43,47 +42,65 @@ export function countOne(bars, entry) {
         && entry.timestamp < to);
 
     if (bar?.counts) {
-        const {category} = typeOf(entry.type);
-        bar.counts[category] = (bar.counts[category] ?? 0) + 1;
+        add(bar.counts, {[typeOf(entry.type).category]: 1});
     }
 }
 
 
-// The server counts, the newest bars first; drawn() is called after each.
+// The server counts: read(query) asks it. drawn() is called after each answer,
+// of which the newest come first.
 export async function countThere(bars, filters, read, drawn) {
-    const queue = [...bars].reverse();
-    const {after, before} = limitsOf(filters);
-    const categories = filters.getAll('category');
+    for (const run of runsOf(bars, filters).reverse()) {
+        const counts = run.bars.map(() => ({}));
 
-    async function work() {
-        for (let bar; (bar = queue.shift());) {
-            const query = new URLSearchParams(filters);
+        for (const part of partsOf(filters)) {
+            const query = new URLSearchParams(part);
 
-            query.set('limit', 1);
-            query.set('after', Math.max(bar.from - 1, after));
-            query.set('before', Math.min(bar.to, before));
-            bar.counts = chosen((await read(query)).categoryCounts,
-                categories);
-            drawn();
+            query.set('after', run.after);
+            query.set('before', run.before);
+            query.set('buckets', run.bars.length);
+
+            const {from, step, buckets} = await read(query);
+
+            for (const bucket of buckets) {
+                add(counts[(bucket.at - from) / step], bucket.counts);
+            }
         }
+        run.bars.forEach((bar, i) => {
+            bar.counts = counts[i];
+        });
+        drawn();
     }
-
-    await Promise.all(Array.from({length: AT_ONCE}, work));
 }
 
 
-function limitsOf(filters) {
-    return {
-        after: Number(filters.get('after') ?? -Infinity),
-        before: Number(filters.get('before') ?? Infinity),
-    };
+// Bars that are as long as one another, and whole, are one question. The first
+// and the last may be cut: by the filters, by what is kept, by now.
+function runsOf(bars, filters) {
+    const after = Number(filters.get('after') ?? -Infinity);
+    const before = Number(filters.get('before') ?? Infinity);
+    const length = ({from, to}) => to - from;
+    const runs = [];
+
+    bars.forEach((bar, i) => {
+        const run = runs.at(-1);
+
+        if (i > 1 && i < bars.length - 1
+            && length(bar) === length(run.bars[0]))
+        {
+            run.bars.push(bar);
+            run.before = bar.to;
+        } else {
+            runs.push({bars: [bar], after: Math.max(bar.from - 1, after),
+                before: Math.min(bar.to, before)});
+        }
+    });
+    return runs;
 }
 
 
-// the API counts every category, chosen or not
-function chosen(counts, categories) {
-    return categories.length
-        ? Object.fromEntries(Object.entries(counts)
-            .filter(([category]) => categories.includes(category)))
-        : counts;
+function add(sums, counts) {
+    for (const [category, n] of Object.entries(counts)) {
+        sums[category] = (sums[category] ?? 0) + n;
+    }
 }

@@ -17,13 +17,21 @@ export default async function chart() {
                 timestamp: now - DAY * day - i * 60_000 - 1000})));
     }
 
-    const page = await enter(server, '#/logs?type=5&type=39');
+    const page = await enter(server, '#/logs?type=1');
+    const asked = [];
+
+    page.on('request', (request) => asked.push(request.url()));
+    await page.evaluate(() => {
+        location.hash = '#/logs?type=5&type=39';
+    });
     const plot = page.getByRole('slider', {name: 'Entries over time'});
     const heights = () => plot.locator('rect').evaluateAll((bars) =>
         bars.reduce((sum, bar) => sum + bar.height.baseVal.value, 0));
     const {x, y, width, height} = await plot.boundingBox();
 
     await soon(async () => await heights() > 0, true, 'there are bars');
+    await soon(() => asked.filter((url) => /histogram.*type=39/.test(url))
+        .length, 3, 'three questions count them all');
     await page.mouse.move(x + width * 0.5, y + height / 2);
     await page.mouse.down();
     await page.mouse.move(x + width * 0.9, y + height / 2, {steps: 5});
