@@ -1248,6 +1248,34 @@ sim_platform_proves(sim_channel_t *channel, const store_lane_t *l,
 }
 
 
+int
+sim_platform_shows(const store_doubt_t *d)
+{
+    int64_t         seq;
+    sim_channel_t  *channel;
+    store_entry_t  *e;
+
+    channel = sim_channel(d->lane);
+
+    if (!channel->row->used || channel->nmessages == 0 || channel->row->lane
+        == NULL || channel->row->lane->state == STORE_BROKEN)
+    {
+        return 0;
+    }
+
+    for (seq = d->from; seq <= d->to; seq++) {
+        e = store_place(d->lane, seq);
+
+        if (e == NULL || e->taken_up) {
+            return 0;
+        }
+    }
+
+    return d->before != STORE_NONE
+           && channel->messages[0].id <= d->before;
+}
+
+
 void
 sim_platform_start(void)
 {

@@ -158,7 +158,8 @@ typedef struct {
     int              strength;      /* of faults, in per cent */
     int              off[SIM_FAULTS];    /* left out, whatever is drawn */
     int64_t          now;           /* virtual ms */
-    int              calm;          /* no more faults */
+    int              calm;          /* no more faults, since: */
+    int64_t          calm_at;
     int              quiet;         /* a weather in which waits are measured */
     int64_t          harmed;        /* the last crash, freeze or leaving */
     int64_t          still_to;      /* the platform stands still */
@@ -213,6 +214,8 @@ void sim_platform_stranger(sim_channel_t *channel);
 /* a message that is not of that batch shows that the channel can be read */
 int sim_platform_proves(sim_channel_t *channel, const store_lane_t *lane,
     const store_batch_t *batch);
+/* a message before that one is there, and its entries are used still */
+int sim_platform_shows(const store_doubt_t *doubt);
 void sim_platform_free(void);
 
 

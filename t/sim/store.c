@@ -823,6 +823,7 @@ doubt_open(work_t *w, store_lane_t *l)
     d->attempt_at = l->attempt_at;
     d->before = l->last;
     d->looks = 0;
+    d->looked_at = 0;
     d->look_at = store.now + STORE_MINUTE;
 }
 
@@ -1755,6 +1756,7 @@ delivery_doubts(const ngx_str_t *args, store_answer_t *a)
     while (most-- > 0 && (i = doubt_due(me)) >= 0) {
         d = &store.doubts[i];
         d->looks++;
+        d->looked_at = store.now;
         d->look_at = store.now
                      + ngx_min(ngx_max(store.now - d->done_at, STORE_MINUTE),
                                4 * STORE_HOUR);

@@ -72,6 +72,7 @@ typedef struct {
     store_lane_t     *lane;
     int64_t           from, to, done_at, webhook, attempt_at, before, looks,
                       look_at;
+    int64_t           looked_at;      /* which the database does not note */
 } store_doubt_t;
 
 

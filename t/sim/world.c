@@ -952,6 +952,41 @@ world_left(void)
 }
 
 
+/* what is unconfirmed, and was not looked for to an end since it is calm */
+
+static int
+world_doubts(void)
+{
+    int      i, n;
+    int64_t  at;
+
+    for (i = 0, n = 0; i < store.ndoubts; i++) {
+        at = store.doubts[i].looked_at / 1000 - SIM_WALL;
+        n += at < sim.calm_at + SIM_HARM || at > sim.now - SIM_HARM;
+    }
+
+    return n;
+}
+
+
+static void
+world_calm(void)
+{
+    int          i;
+    sim_node_t  *node;
+
+    sim.calm = 1;
+    sim.calm_at = sim.now;
+    sim_note("calm");
+
+    for (i = 0; i < sim.nodes; i++) {
+        node = &sim.node[i];
+        node->frozen_to = ngx_min(node->frozen_to, sim.now);
+        node->back_at = ngx_min(node->back_at, sim.now);
+    }
+}
+
+
 /* is somebody there for each shard, soon after each crash?  And does nobody
    wait for those that fail? */
 
@@ -1113,14 +1148,7 @@ world_run(void)
         }
 
         if (!sim.calm && sim.now >= calm_at) {
-            sim.calm = 1;
-            sim_note("calm");
-
-            for (i = 0; i < sim.nodes; i++) {
-                node = &sim.node[i];
-                node->frozen_to = ngx_min(node->frozen_to, sim.now);
-                node->back_at = ngx_min(node->back_at, sim.now);
-            }
+            world_calm();
         }
 
         if (sim.now >= looked + 250) {
@@ -1128,7 +1156,13 @@ world_run(void)
             world_look();
 
             if (world_left() == 0) {
-                break;
+                if (store.ndoubts && !sim.calm) {
+                    world_calm();
+                }
+
+                if (store.ndoubts == 0 || world_doubts() == 0) {
+                    break;
+                }
             }
         }
     }
@@ -1155,6 +1189,15 @@ world_ended(void)
                      (long long) l->head, (long long) l->upto,
                      (long long) l->tail, l->state, l->reason, l->ready,
                      (long long) l->step);
+        }
+    }
+
+    for (i = 0; i < store.ndoubts && !sim.failed; i++) {
+        if (sim_platform_shows(&store.doubts[i])) {
+            sim_fail("G5", "lane %lld: %lld is unconfirmed still, though its "
+                     "channel can be read",
+                     (long long) store.doubts[i].lane->id,
+                     (long long) store.doubts[i].from);
         }
     }
 
