@@ -107,8 +107,8 @@ sub _json_object {
             grep { defined $all{$_} } sort keys %all) . '}';
     };
 
-    return [%needed || !$schema->{minProperties} ? 1 : 0, '', $with->()], (map { [0, ".$_", $with->($_ => undef)] }
-            sort keys %needed),
+    return [%needed || !$schema->{minProperties} ? 1 : 0, '', $with->()],
+        (map { [0, ".$_", $with->($_ => undef)] } sort keys %needed),
         map { my $field = $_; map {
             [$_->[0], $_->[0] ? '' : ".$field$_->[1]",
                 $with->($field => $_->[2])] } @{ $cases{$field} }
