@@ -10,7 +10,6 @@ import {typePicker} from './type-picker.js';
 import {look, watch} from './unsaved.js';
 import {hexOf} from './words.js';
 
-export {hexOf};
 
 const HEX = /^#[0-9a-f]{6}$/i;
 

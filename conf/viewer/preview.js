@@ -3,10 +3,10 @@
 
 import {change, get, mayOnlyLook, session} from './api.js';
 import {fill, foreign, h} from './dom.js';
-import {hexOf} from './form.js';
 import {typeOf} from './log-types.js';
 import {t} from './texts.js';
 import {relativeTime, timeNode} from './time.js';
+import {hexOf} from './words.js';
 
 // what the messages have of the platform's markup, and how it is drawn
 const MARKS = new RegExp([/\\(?<escaped>.)/, /\*\*(?<bold>.+?)\*\*/,
