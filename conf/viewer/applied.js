@@ -58,7 +58,7 @@ function chip(label, value, onclick) {
 function named(kind, id) {
     const node = h('bdi', null, id);
 
-    nameOf(kind, id).then((name) => fill(node, name || id), () => {});
+    nameOf(kind, id).then((name) => fill(node, foreign(name || id)), () => {});
     return node;
 }
 

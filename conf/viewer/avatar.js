@@ -1,5 +1,6 @@
 // People and servers as their initials, in a colour of their own.
 
+import {isId} from './directory.js';
 import {h, plain} from './dom.js';
 
 const HUES = 12;
@@ -18,7 +19,8 @@ export function avatar(named, looks = '') {
 
 // turns it into that of another; null: of somebody who is not known
 export function turnAvatar(node, named, most = 1) {
-    node.textContent = named ? initialsOf(named.name || named.id, most) : '?';
+    node.textContent = named ? initialsOf(named.name || named.id || '?', most)
+        : '?';
     node.classList.toggle('unknown', !named);
     if (named) {
         node.style.setProperty('--hue', hueOf(named.id));
@@ -37,5 +39,6 @@ function initialsOf(name, most) {
 
 // the last digits of an ID tell people apart best
 function hueOf(id) {
-    return Number(BigInt(id) % 1_000_003n) % HUES * (360 / HUES);
+    return Number(BigInt(isId(id) ? id : 0) % 1_000_003n) % HUES
+        * (360 / HUES);
 }

@@ -2,7 +2,7 @@
 // platform's audit log; change-keys.tsv says what is known of them.
 
 import {knownName, nameOf} from './directory.js';
-import {ARROW, foreign, h, isolated} from './dom.js';
+import {ARROW, fill, foreign, h, isolated} from './dom.js';
 import {changeKeys} from './table.js';
 import {t, textsOf} from './texts.js';
 import {plainTime, timeNode} from './time.js';
@@ -215,11 +215,11 @@ function partNode({word, text, time, kind, id, name}) {
 
 
 function namedNode(kind, id, name) {
-    const node = h('bdi', {title: id}, name || id);
+    const node = h('span', {title: id}, foreign(name || id));
 
     if (!name) {
         nameOf(kind, id).then((found) => {
-            node.textContent = found || id;
+            fill(node, foreign(found || id));
         }, () => {});
     }
     return node;

@@ -572,12 +572,12 @@ function place(cell, channel, from) {
             {channel: text, route: ROUTES[from]}) : text;
     };
 
+    cell.dataset.channel = channel ?? '';
     if (channel === '0' || !channel) {
         show(t(channel === '0' ? 'types.switchedOff' : 'types.nowhere'));
         return;
     }
 
-    cell.dataset.channel = channel;
     const called = (name) => show(name ? isolated(`#${name}`)
         : channel);
 

@@ -25,7 +25,12 @@ const MAKE = {
         const from = type.length ? type : Object.keys(CATEGORIES)
             .flatMap(typesOf).map(({id}) => String(id));
 
-        return {type: from.filter((id) => !without.includes(id))};
+        const left = from.filter((id) => !without.includes(id));
+
+        if (!left.length) {
+            throw new Error(t('form.noMatch'));
+        }
+        return {type: left};
     },
     after: (day) => ({after: String(dayOf(day) - 1)}),
     before: (day) => ({before: String(dayOf(day))}),
@@ -57,9 +62,13 @@ export async function filtersIn(text, value) {
 }
 
 
+// Somebody who did it and somebody it was done to cannot be asked for at once.
 async function person(name, {member, memberRole}, role) {
+    if (member.length && !['', 'either', role].includes(memberRole)) {
+        throw new Error(t('form.noMatch'));
+    }
     return {member: both(member, await idOf('member', name)),
-        memberRole: member.length && memberRole !== role ? 'either' : role};
+        memberRole: member.length ? memberRole : role};
 }
 
 

@@ -97,7 +97,8 @@ function recorded({id, delivery, messages, messagesTruncated, ...entry}) {
     return {...entry,
         messages: messages.length < 3 ? messages
             : messages.slice(0, MESSAGES).map(({content, ...message}) => ({
-                ...message, content: content?.slice(0, WRITTEN)})),
+                ...message, content: content && [...content].slice(0, WRITTEN)
+                    .join('')})),
         messagesTruncated: more > 0 ? (messagesTruncated ?? 0) + more
             : messagesTruncated};
 }

@@ -2,8 +2,10 @@
 // entry tells.
 
 import {change} from './api.js';
+import {FILTERS} from './words.js';
 
 const LOGGING = '/config/logging';
+const OF_FILTER = ['enabled', 'action', 'log_types'];
 
 // by which key of a change a list is told, in the order of their numbers
 const LISTS = ['channels', 'categories', 'executors', 'targets', 'content',
@@ -47,14 +49,16 @@ function listBack({changes: [{key, old, new: now}]}) {
 }
 
 
-// of all types, or of a filter: not that of words, which are not told
+// of all types, or of a filter: not that of words, which are not told, nor of
+// alerts, which have names of their own
 function optionsBack({name, changes}) {
     const [, filter] = /^filter (\w+)$/.exec(name ?? '') ?? [];
+    const is = filter !== 'words' && Object.hasOwn(FILTERS, filter ?? '')
+        && changes.every(({key}) => OF_FILTER.includes(key));
 
     return name === null
         ? [['PATCH', `${LOGGING}/settings`, oldOf(changes)]]
-        : filter && filter !== 'words'
-            && [['PATCH', `/filters/${filter}`, oldOf(changes)]];
+        : is && [['PATCH', `/filters/${filter}`, oldOf(changes)]];
 }
 
 
@@ -69,19 +73,21 @@ function typesBack({changes}) {
     return rest.some(({old}) => Array.isArray(old))
         ? types.map((id, i) => ['PATCH', `${LOGGING}/settings/${id}`,
             Object.fromEntries(rest.map(({key, old}) => [key,
-                Array.isArray(old) ? valueOf(old[i]) : old]))])
+                Array.isArray(old) ? valueOf(key, old[i]) : old]))])
         : [['PATCH', `${LOGGING}/settings/types`, {types, set: oldOf(rest)}]];
 }
 
 
 // these are texts: null, true, 1, or the ID of a channel
-function valueOf(text) {
-    return /^(null|true|false|\d{1,8})$/.test(text) ? JSON.parse(text) : text;
+function valueOf(key, text) {
+    return text === 'null' || key !== 'log_channel' ? JSON.parse(text) : text;
 }
 
 
+// of who was forgotten nobody knows whose it was
 function accessBack({target, changes: [{old}]}) {
-    const path = `/config/access/${target.id}`;
+    const path = `/config/access/${target?.id}`;
 
-    return [old === null ? ['DELETE', path] : ['PUT', path, {level: old}]];
+    return target
+        && [old === null ? ['DELETE', path] : ['PUT', path, {level: old}]];
 }

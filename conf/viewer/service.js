@@ -44,7 +44,7 @@ const TOLD = {
             value}),
     70: ({changes}) => ({changes: changesOf(changes)}),
     76: ({name, changes}) => ({changes: changesOf(changes),
-        name: FILTERS[name?.replace(/^filter /, '')] ?? name}),
+        name: filterOf(name) ?? name}),
     77: ({name, count, changes}) => ({count: null,
         name: count > 1 ? null : titleOf(name),
         changes: changesOf(typesTold(changes, count > 1), UNSET.type)}),
@@ -61,6 +61,14 @@ export function inWords(entry) {
     return typeOf(type).category === 'categoryService' && type !== RULE
         ? {...entry, action: ACTIONS[action] ?? null, ...TOLD[type]?.(entry)}
         : entry;
+}
+
+
+// what a filter is called; undefined: it is none
+function filterOf(name) {
+    const [, filter] = /^filter (\w+)$/.exec(name ?? '') ?? [];
+
+    return Object.hasOwn(FILTERS, filter ?? '') ? FILTERS[filter] : undefined;
 }
 
 
