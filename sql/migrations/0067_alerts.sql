@@ -1,4 +1,7 @@
--- Alerts, and what is counted for them.
+-- Alerts, and what is counted for them. Who refers to server locks it.
+
+\set tables '{server,log_head}'
+\ir ../lock.sql
 
 create table alert (
     guild_id  bigint not null references server,
@@ -36,8 +39,5 @@ create index on alert_count (day);
 
 -- The types that the alerts of a server count, beside what is read of it
 -- whenever something is recorded.
-
-\set tables '{log_head}'
-\ir ../lock.sql
 
 alter table log_head add column watched smallint[];

@@ -151,6 +151,8 @@ my @bad = (
         'entry.content: must be at most 4000 characters long'],
     [{ entry => { event_id => 'a', type => 5, messages => [{ id => 'x' }] } },
         qr/^entry\.messages\[0\]\.id: must be a string of 1 to 20 digits/],
+    (map { [{ entry => { event_id => 'a', type => 5, timestamp => $_ } },
+        'entry.timestamp: must be the time of an entry'] } 1, 9_007_199_254_740_991),
     [{ entry => { event_id => 'a', type => 5, x => 1 } },
         'entry.x: unknown field'],
     [{ entry => { event_id => 'a', type => 5 }, bot => 'other' },

@@ -4,8 +4,10 @@
 -- Locks are taken in this order: server, log_head, lane_tail, lane, lane_head,
 -- lane_ready, search_head; several rows of one table by lane. Whoever holds a
 -- row waits for none of a table before it, unless it is of a lane of which he
--- has no later row. A step takes lane_head first: it waits for nothing behind
--- that, and leaves out lanes that somebody else has.
+-- has no later row. Who records adds what alerts say in a second round, so who
+-- takes several lanes of a server has its log_head. A step takes lane_head
+-- first: it waits for nothing behind that, and leaves out lanes that somebody
+-- else has.
 
 
 -- The channels that entries of the server may go to.

@@ -72,6 +72,7 @@ begin
     perform server_lock(guild);
     update server s set paused_at = now()
      where s.guild_id = guild and s.paused_at is null;
+    perform heads_lock(guild);
     perform lanes_pause(guild, array(
         select l.lane from lane l
          where l.guild_id = guild and l.state <> 'closed'));
@@ -88,11 +89,23 @@ language plpgsql security definer set search_path = guildlog, pg_temp as $$
 begin
     perform server_lock(guild);
     update server s set paused_at = null where s.guild_id = guild;
+    perform heads_lock(guild);
     perform lanes_resume(guild, array(
         select l.lane from lane l
          where l.guild_id = guild and l.state <> 'closed'));
     status := 200;
     body := '{}';
+end $$;
+
+
+-- Who records takes lanes in two rounds where an alert fires: nobody else takes
+-- several of them meanwhile.
+
+create or replace function heads_lock(guild bigint)
+returns void language plpgsql as $$
+begin
+    perform from log_head h where h.guild_id = guild order by h.bot
+        for no key update;
 end $$;
 
 

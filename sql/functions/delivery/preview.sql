@@ -47,6 +47,10 @@ begin
         return;
     end if;
 
+    if at not between 1420070400000 and ms(clock_timestamp()) + 86400000 then
+        perform refuse(400, 'entry.timestamp: must be the time of an entry');
+    end if;
+
     if b.prefixed is not null then
         docs := (record_prefixes(heads_one(guild, bot, 1), b, docs)).docs;
     end if;
