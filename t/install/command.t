@@ -21,12 +21,12 @@ subtest 'alerts' => sub {
     my $id = does("alert add $server --name Raid --type ban --type 41 --count 5"
         . ' --seconds 30 --by executor --role 600000000000000001') =~ s/\n//r;
     like does("alert list $server"),
-        qr/^ALERT_ID .*\n$id  Raid  ban, kick  5 .*  600000000000000001  1$/m,
+        qr/^ALERT ID .*\n$id  Raid  ban, kick  5 .*  600000000000000001  yes$/m,
         'an alert is made and listed';
     does("alert set $server $id --count 7 --role none --no-enabled");
     my $shown = does("alert show $server $id");
     like $shown, qr/^count +7$/m, 'it is changed';
-    like $shown, qr/^enabled +0$/m, '... and off';
+    like $shown, qr/^enabled +no$/m, '... and off';
     is_deeply decoded(does("alert show $server $id --json")), { by => 'executor',
         alert_id => $id, name => 'Raid', types => [39, 41], count => 7,
         seconds => 30, channel => undef, role => undef, enabled => 0 },

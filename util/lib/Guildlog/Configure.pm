@@ -395,19 +395,24 @@ sub troubleshoot {
 
     my $report = decode(api('GET', place($server, 'troubleshoot'),
         [bot(), chosen('offline') ? (live => 0) : ()]));
-    partly() if $report->{status} ne 'healthy';
+    my $left = $report->{status} ne 'healthy';
+    partly() if $left && (chosen('json') || !chosen('fix'));
     return show($report) if chosen('json');
 
     print plain($report->{status}), "\n";
+    $left = 0;
     for (@{ $report->{findings} }) {
+        $left++ if $_->{severity} ne 'info';
         print plain("$_->{severity}: $_->{title}. $_->{detail}"), "\n";
         next if !chosen('fix') || !$_->{fix} || $_->{severity} eq 'info';
         my $done = api('POST', place($server, 'troubleshoot', 'fix'), [bot()],
             400, body => $_->{fix});
+        $left-- if $done->{status} != 400;
         print $done->{status} == 400 ? "  this you have to mend\n"
             : "  mended\n";
         body($done);
     }
+    partly() if $left && chosen('fix');
 }
 
 
@@ -618,6 +623,8 @@ sub taken_apart {
             my ($strange) = grep { !$known{$_} } sort keys %$row;
             usage("$where: \"$name\" has no field \"$strange\"")
                 if defined $strange;
+            usage("$where: two alerts are called '$thing'")
+                if $part eq 'alert' && $of{$part}{$thing};
             $of{$part}{ $thing // '' } = { '' => $row->{tag_id} // $row->{alert_id},
                 map { $_ => same($fields{$part}{$_}, $row->{$_}) }
                     grep { exists $row->{$_} } keys %{ $fields{$part} || {} } };
