@@ -1,5 +1,6 @@
-# The samples of conf/ that stand beside guildlog.conf: the access log in JSON,
-# and the operator location for a bot that proves itself by a certificate.
+# The samples of conf/ that stand beside guildlog.conf: the access log in JSON, the
+# operator location for a bot that proves itself by a certificate, and tokens before
+# another service.
 
 use lib 't/lib';
 use Guildlog;
@@ -7,7 +8,7 @@ use Guildlog::File;
 
 my $nginx = Guildlog->new(start => 0);
 my $dir = $nginx->prefix . '/guildlog';
-my $bot = free_port;
+my ($bot, $edge) = (free_port, free_port);
 
 sub openssl {
     my ($words) = @_;
@@ -32,7 +33,10 @@ openssl('x509 -req -in other.csr -CA bots.crt -CAkey bots.key -CAcreateserial'
 
 $sample =~ s/listen +9443/listen 127.0.0.1:$bot/ or die;
 $sample =~ s/ database=operator//;
-$nginx->configure(http => slurp('conf/log.conf') . $sample,
+my $service = slurp('conf/edge.conf');
+$service =~ s/listen +443 ssl/listen 127.0.0.1:$edge ssl/ or die;
+$nginx->file('guildlog/main.key', slurp($nginx->prefix . '/main.key'), 0600);
+$nginx->configure(http => slurp('conf/log.conf') . $sample . $service,
     server => 'access_log logs/json.log guildlog;');
 $nginx->start;
 
@@ -60,6 +64,16 @@ subtest 'a bot on another host' => sub {
         --cert '$dir/bot.crt' --cert-key '$dir/bot.key' \\
         < '$nginx->{prefix}/entries' 2>&1};
     is $said, "recorded 1, duplicates 0\n", 'the command records by it';
+};
+
+
+subtest 'another service, with the same key' => sub {
+    my $ask = sub { qx{curl -s -o /dev/null -w '%{http_code}' \\
+        --cacert '$dir/server.crt' @_ https://127.0.0.1:$edge/} };
+    my $token = $nginx->token($nginx->server);
+    is $ask->(), 401, 'nobody gets to it without a token';
+    is $ask->("-H 'Authorization: Bearer $token'"), 502,
+        'with one it is asked, and is not there';
 };
 
 
