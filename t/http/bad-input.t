@@ -21,7 +21,7 @@ my $desk = $nginx->server;   # the operator's endpoints work on this one
 my @operations = grep { !$_->{person} } $openapi->operations;
 
 my %piece = (guild_id => $server, id => 1, log_id => 5, ignore_type => 4, user_id => 1,
-    filter_id => 'words', tag_id => 1, notification_id => 1);
+    filter_id => 'words', tag_id => 1, alert_id => 1, notification_id => 1);
 
 
 # makes what a good request needs in the database
@@ -31,6 +31,9 @@ sub prepare {
     $nginx->sql('delete from tag') if $id =~ /^tag_/;
     $nginx->sql("insert into tag values (?, 0, '1', 'a', 'b', 1, 'http://c')",
         $server) if $id eq 'tag_patch';
+    $nginx->sql('delete from alert') if $id =~ /^alert_/;
+    $nginx->sql("insert into alert values (?, 0, '1', 'a', '{5}', 1, 1, 'server')",
+        $server) if $id eq 'alert_patch';
     $nginx->sql('delete from token where guild_id = ?', $desk)
         if $id eq 'operator_token_create';
     $nginx->sql('delete from ignore_entry') if $id =~ /^ignore_/;

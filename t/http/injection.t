@@ -85,7 +85,7 @@ sub attack {
 
 
 my %piece = (guild_id => $server, log_id => 5, ignore_type => 4, user_id => 1,
-    filter_id => 'words', tag_id => 1, notification_id => 1, id => 5);
+    filter_id => 'words', tag_id => 1, alert_id => 1, notification_id => 1, id => 5);
 
 for my $it ($openapi->operations) {
     next if $it->{id} eq 'server_reset';
@@ -98,12 +98,12 @@ for my $it ($openapi->operations) {
 
         for my $attacked ($it->{path} =~ /\{(\w+)\}/g) {
             my %now = (%piece, $attacked => $text);
-            my $path = $it->{path} =~ s/\{(\w+)\}/$now{$1}/gr;
+            my $path = $it->{path} =~ s{\{(\w+)\}}{$now{$1} // die $1}ger;
             push @wrong, map { "$attacked $attack: $_" }
                 attack($it, $path, @body);
         }
 
-        my $path = $it->{path} =~ s/\{(\w+)\}/$piece{$1}/gr;
+        my $path = $it->{path} =~ s{\{(\w+)\}}{$piece{$1} // die $1}ger;
         for my $name (map { $_->{in} eq 'query' ? $_->{name} : () }
                       @{ $it->{parameters} })
         {

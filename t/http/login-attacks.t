@@ -56,7 +56,7 @@ sub endpoints {
     my ($server) = @_;
 
     my %piece = (guild_id => $server, log_id => 5, ignore_type => 0,
-        user_id => $ada, tag_id => 'x', filter_id => 'links', id => 1,
+        user_id => $ada, tag_id => 'x', filter_id => 'links', alert_id => 1, id => 1,
         notification_id => 'x');
     my %query = ('/auth DELETE' => '?tokenId=x', '/members GET' => '?query=x',
         '/channels GET' => '?query=x');

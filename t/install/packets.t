@@ -29,9 +29,11 @@ sub guildlog {
 sub line { return ref $_[0] ? json->encode($_[0]) . "\n" : $_[0] }
 
 
+my $at = int 1000 * time;    # what has no moment of its own is told by it
+
 sub packet {
     my ($t, $server, %d) = @_;
-    return { t => $t, d => { guild_id => $server, %d } };
+    return { at => $at, t => $t, d => { guild_id => $server, %d } };
 }
 
 

@@ -34,8 +34,8 @@ my $conf = do { local (@ARGV, $/) = "$Guildlog::TOP/conf/front.conf"; <> };
 my ($n, @ports) = (0, $first->port, $second->port);
 $conf =~ s/\b10\.0\.0\.[12]:443\b/'127.0.0.1:' . $ports[$n++]/ge;
 is $n, 2, 'the sample has two edges';
-$conf =~ s/listen +443 ssl;/listen 127.0.0.1:%%PORT%% ssl;/ or die;
-$conf =~ s/listen +\[::\]:443 ssl;// or die;
+$conf =~ s/listen +443 ssl http2;/listen 127.0.0.1:%%PORT%% ssl;/ or die;
+$conf =~ s/listen +\[::\]:443 ssl http2;// or die;
 $conf =~ s{guildlog/edges.crt}{guildlog/server.crt};
 $conf =~ s{guildlog/server\.}{$tls/server.}g;
 my $front = Guildlog->new(conf => $conf, dbname => $first->dbname,

@@ -1460,28 +1460,30 @@ static const message_case_t  cases[] = {
     { "an alert", 0,
       ALERT ",\"role_id\":\"34\"",
 
-      "{\"embeds\":[{\"title\":\"Automation rule acted\","
+      "{\"embeds\":[{\"author\":{\"name\":\"A\","
+      "\"url\":\"https://discord.com/users/7\"},"
+      "\"title\":\"Automation rule acted\","
       "\"description\":\"Alert **R** (5 \u00d7): <@7>\","
       "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":9807270,"
       "\"footer\":{\"text\":\"12\"},\"fields\":["
-      "{\"name\":\"Member\",\"value\":\"A (`7`)\",\"inline\":true},"
       "{\"name\":\"Found\",\"value\":\"5 in 30 s\",\"inline\":false}]}],"
       "\"content\":\"<@&34>" ROLE },
 
     { "an alert as compact plain text", 3,
       ALERT ",\"role_id\":\"34\"",
 
-      "{\"content\":\"<@&34>\\nAlert **R** (5 \u00d7): <@7>\\n"
+      "{\"content\":\"<@&34>\\n\\nAlert **R** (5 \u00d7): <@7>\\n"
       "**Found:** 5 in 30 s\\n-# 12 \u00b7 <t:0:F>" ROLE },
 
     { "an alert without a role", 0,
       ALERT,
 
-      "{\"embeds\":[{\"title\":\"Automation rule acted\","
+      "{\"embeds\":[{\"author\":{\"name\":\"A\","
+      "\"url\":\"https://discord.com/users/7\"},"
+      "\"title\":\"Automation rule acted\","
       "\"description\":\"Alert **R** (5 \u00d7): <@7>\","
       "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":9807270,"
       "\"footer\":{\"text\":\"12\"},\"fields\":["
-      "{\"name\":\"Member\",\"value\":\"A (`7`)\",\"inline\":true},"
       "{\"name\":\"Found\",\"value\":\"5 in 30 s\",\"inline\":false}]}" TAIL },
 
     { "plain text", 2,
