@@ -142,7 +142,7 @@ function partOf(value, key, kind) {
 }
 
 
-function duration(seconds) {
+export function duration(seconds) {
     return UNITS.flatMap(([size, unit]) => {
         const n = Math.floor(seconds / size);
 

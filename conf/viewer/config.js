@@ -3,6 +3,7 @@
 import {get, mayOnlyLook} from './api.js';
 import {hrefOf} from './address.js';
 import {badge, fill, h} from './dom.js';
+import {alerts} from './config-alerts.js';
 import {access, tags, tokens} from './config-lists.js';
 import {channels, language, settings} from './config-logging.js';
 import {filters, ignore} from './config-hidden.js';
@@ -18,6 +19,7 @@ const PARTS = {
     types: [types],
     ignore: [ignore],
     filters: [filters],
+    alerts: [alerts],
     tags: [tags],
     access: [access],
     tokens: [tokens],

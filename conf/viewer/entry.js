@@ -10,7 +10,7 @@ import {badge, button, foreign, h, newId} from './dom.js';
 import {difference} from './diff.js';
 import {icon, iconOf} from './icons.js';
 import {samePerson} from './log-row.js';
-import {typeOf} from './log-types.js';
+import {typeOfEntry} from './log-types.js';
 import {named} from './named.js';
 import {sentenceOf} from './sentence.js';
 import {inWords} from './service.js';
@@ -22,7 +22,7 @@ import {CATEGORIES, LABELS, deliveryInWords, size} from './words.js';
 // narrow({name: value}) filters the list by what is clicked
 export function entryNode(recorded, narrow) {
     const entry = inWords(recorded);
-    const {category, title, sentence, kind} = typeOf(entry.type);
+    const {category, title, sentence, kind, fields} = typeOfEntry(recorded);
     const {content, contentAfter} = entry;
     const said = sentenceOf(entry, sentence);
     const edited = content !== null && contentAfter !== null;
@@ -37,7 +37,7 @@ export function entryNode(recorded, narrow) {
             h('p', {class: 'when', title: iso(entry.timestamp)},
                 spokenTime(entry.timestamp), ' · ',
                 relativeTime(entry.timestamp))),
-        h('dl', {class: 'facts'}, factsOf(entry, narrow)),
+        h('dl', {class: 'facts'}, factsOf(entry, fields, narrow)),
         changesNode(entry.changes, kind === 'gone'),
         edited ? comparison(content, contentAfter)
             : isOnly(entry) ? null
@@ -47,9 +47,8 @@ export function entryNode(recorded, narrow) {
 }
 
 
-function factsOf(entry, narrow) {
+function factsOf(entry, fields, narrow) {
     const {executor, target, channel, emoji} = entry;
-    const {fields} = typeOf(entry.type);
     const label = (field, plain) => fields[field] in LABELS
         && fields[field] !== field ? LABELS[fields[field]] : plain;
     const member = (id, memberRole) => () => narrow({member: [id],

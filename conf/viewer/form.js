@@ -179,6 +179,14 @@ const KINDS = {
     },
 
 
+    number({attributes}) {
+        const input = h('input', {type: 'number', step: 1, ...attributes});
+
+        return {...typed(input), read: () => input.value === '' ? null
+            : Number(input.value)};
+    },
+
+
     area() {
         return typed(h('textarea', {rows: 4}));
     },
@@ -237,8 +245,9 @@ const KINDS = {
     },
 
 
-    types() {
-        const picker = typePicker(t('filters.allTypes'), () => picker.opener
+    // none: what no type at all is called
+    types({none = t('filters.allTypes')}) {
+        const picker = typePicker(none, () => picker.opener
             .dispatchEvent(new Event('change', {bubbles: true})));
 
         return {input: picker.opener, parts: [picker.panel],

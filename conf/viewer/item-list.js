@@ -9,17 +9,25 @@ import {t} from './texts.js';
 
 // read() gives rows or null; line(row, i) shows one; remove(row), if given,
 // takes it out, after the question question(row), if given; edit(row), if
-// given, is a form for it; add(body) adds what the fields say. Who may only
-// look sees the items alone.
+// given, is a form for it; turn(row, on), if given, switches it; add(body) adds
+// what the fields say, which begin with the values fresh, and with those of a
+// preset, [name, values], if the reader wants that. Who may only look sees the
+// items alone.
 export function itemList({note, empty, read, line, remove, question,
-    verb = t('form.remove'), edit, fields, add})
+    verb = t('form.remove'), edit, turn, fields, title, fresh,
+    presets = [], add})
 {
     const looking = mayOnlyLook();
     const items = h('ul', {class: 'items'});
     const said = h('p', {class: 'said error', role: 'alert', hidden: true});
     const place = h('div');
+    const chips = presets.map(([name, values]) => button(name, () =>
+        renew(values), {class: 'chip'}));
     const node = h('section', null, note ? h('p', {class: 'note'}, note) : null,
-        h('div', {class: 'card'}, items, said), place);
+        h('div', {class: 'card'}, items, said),
+        title && !looking && h('h3', null, title),
+        chips.length > 0 && !looking && h('div', {class: 'tabs', role: 'group',
+            'aria-label': title}, chips), place);
 
 
     // at: the line that the reader was at
@@ -42,7 +50,16 @@ export function itemList({note, empty, read, line, remove, question,
             return button(label, f, {...looks, id,
                 'aria-labelledby': `${id} ${text.id}`});
         };
-        const node = h('li', null, text,
+        const on = turn && h('input', {type: 'checkbox', role: 'switch',
+            class: 'switch', checked: Boolean(row.enabled), disabled: looking,
+            'aria-labelledby': text.id, onchange: () => attempt(async () => {
+                const now = on.checked;
+
+                on.checked = !now;
+                await turn(row, now);
+                row.enabled = on.checked = now;
+            })});
+        const node = h('li', null, text, on,
             edit && !looking && act(t('form.edit'), () => {
                 fill(node, edit(row, () => show(i)));
                 refocus(node);
@@ -76,9 +93,12 @@ export function itemList({note, empty, read, line, remove, question,
     }
 
 
-    function renew() {
-        fill(place, form({fields, label: t('form.add'), all: true,
-            save: async (body) => {
+    function renew(values) {
+        chips.forEach((chip, i) => {
+            chip.ariaPressed = String(presets[i][1] === values);
+        });
+        fill(place, form({fields, values: {...fresh, ...values},
+            label: t('form.add'), all: true, save: async (body) => {
                 await add(body);
                 renew();
                 refocus(place);

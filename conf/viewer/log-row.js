@@ -5,7 +5,7 @@ import {avatar, turnAvatar} from './avatar.js';
 import {changeText, namesIn} from './changes.js';
 import {ARROW, fill, h, isolated} from './dom.js';
 import {icon, iconOf, turnIcon} from './icons.js';
-import {typeOf} from './log-types.js';
+import {typeOfEntry} from './log-types.js';
 import {mark, piece} from './marks.js';
 import {sentenceOf} from './sentence.js';
 import {inWords} from './service.js';
@@ -71,7 +71,7 @@ export class LogRow {
             return;
         }
 
-        const {category, title, sentence, kind, fields} = typeOf(entry.type);
+        const {category, title, sentence, kind, fields} = typeOfEntry(entry);
         const told = inWords(entry);
         const said = sentenceOf(told, sentence);
         const {status, why, mood} = deliveryInWords(entry.delivery);
@@ -82,7 +82,7 @@ export class LogRow {
         fill(this.title, said.length ? said.map(({word, text}) =>
             word ?? h('b', null, isolated(text))) : title);
         this.title.title = title;
-        this.tellDoer(entry, sentence);
+        this.tellDoer(told, sentence);
 
         const tell = () => {
             this.details.textContent = detailsOf(told, hits, kind === 'gone',

@@ -19,12 +19,25 @@ const TYPES = (await types).map(({key, category, route, ...type}, id) => {
             .map(([field, holds = field]) => [field, holds]))};
 });
 
+export const RULE = 101;
+
+export const ALERT = {...TYPES[RULE], title: t('alerts.fired'),
+    fields: {target: 'member'}};
+
 
 // a number's type; of one that is not known there is little to say
 export function typeOf(id) {
     return TYPES[id] ?? {id, category: 'categoryService',
         title: t('types.unknown', {id}), kind: 'other', color: COLORS.other,
         fields: {}};
+}
+
+
+// ... of an entry: what an alert of the server says is of the type of rules,
+// whose IDs are others than nobody's
+export function typeOfEntry({type, action, executor}) {
+    return type === RULE && action === 'alert' && executor?.id === '0'
+        ? ALERT : typeOf(type);
 }
 
 

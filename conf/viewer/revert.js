@@ -37,7 +37,7 @@ export function revertOf(entry) {
 
 function oldOf(changes) {
     return Object.fromEntries(changes.map(({key, old}) => [key,
-        key === 'log_types' ? old.map(Number) : old]));
+        ['log_types', 'types'].includes(key) ? old.map(Number) : old]));
 }
 
 
@@ -49,13 +49,16 @@ function listBack({changes: [{key, old, new: now}]}) {
 }
 
 
-// of all types, or of a filter: not that of words, which are not told, nor of
-// alerts, which have names of their own
-function optionsBack({name, changes}) {
+// of all types, or of a filter, but not that of words, which are not told; an
+// alert that was removed is made again
+function optionsBack({action, name, changes}) {
     const [, filter] = /^filter (\w+)$/.exec(name ?? '') ?? [];
     const is = filter !== 'words' && Object.hasOwn(FILTERS, filter ?? '')
         && changes.every(({key}) => OF_FILTER.includes(key));
 
+    if (action === 'remove') {
+        return [['POST', '/alerts', {name, ...oldOf(changes)}]];
+    }
     return name === null
         ? [['PATCH', `${LOGGING}/settings`, oldOf(changes)]]
         : is && [['PATCH', `/filters/${filter}`, oldOf(changes)]];

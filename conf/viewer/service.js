@@ -1,11 +1,11 @@
 // Entries of changes of the configuration, in people's words: the API names
-// lists, filters, levels, settings and log types by their keys.
+// lists, filters, levels, settings and log types by their keys. Also what
+// alerts say.
 
-import {typeOf} from './log-types.js';
+import {duration} from './changes.js';
+import {ALERT, RULE, typeOf, typeOfEntry} from './log-types.js';
 import {LANGUAGES, has, t} from './texts.js';
 import {BUTTONS, FILTERS, IGNORE_LISTS, known} from './words.js';
-
-const RULE = 101;         // a log type: what rules do, not the configuration
 
 // as the API names them, by their numbers
 const LISTS = ['channels', 'channel categories', 'executors', 'targets',
@@ -22,6 +22,8 @@ const VALUES = {
     locale: (key) => LANGUAGES[key] ?? key,
     buttons: (name) => BUTTONS[name] ?? name,
     log_types: (id) => typeOf(Number(id)).title,
+    types: (id) => typeOf(Number(id)).title,
+    by: (by) => known('alertby', by),
 };
 
 // what it means that nothing is set, where this is not "none"
@@ -33,6 +35,7 @@ const UNSET = {
         : key === 'log_channel' ? {name: t('types.ofCategory')}
             : key === 'color' ? {name: t('types.usual')}
                 : {name: t('types.asServer')}),
+    alert: (key) => (key === 'channel' ? {name: t('alerts.service')} : null),
 };
 
 // by log type: what is told of it, where that is not what it is
@@ -43,8 +46,9 @@ const TOLD = {
         : {name: IGNORE_LISTS[LISTS.indexOf(name)]?.[0] ?? titleOf(name),
             value}),
     70: ({changes}) => ({changes: changesOf(changes)}),
-    76: ({name, changes}) => ({changes: changesOf(changes),
-        name: filterOf(name) ?? name}),
+    76: ({action, name, changes}) => ({name: filterOf(name) ?? name,
+        changes: changesOf(action === 'remove' ? changes?.map(wasOf)
+            : changes, action === 'update' ? UNSET.alert : undefined)}),
     77: ({name, count, changes}) => ({count: null,
         name: count > 1 ? null : titleOf(name),
         changes: changesOf(typesTold(changes, count > 1), UNSET.type)}),
@@ -58,9 +62,28 @@ const TOLD = {
 export function inWords(entry) {
     const {type, action} = entry;
 
+    if (typeOfEntry(entry) === ALERT) {
+        return {...entry, executor: null, action: null,
+            value: withinOf(entry)};
+    }
     return typeOf(type).category === 'categoryService' && type !== RULE
         ? {...entry, action: ACTIONS[action] ?? null, ...TOLD[type]?.(entry)}
         : entry;
+}
+
+
+// how many came within which time, of an alert
+function withinOf({value}) {
+    const [, count, seconds] = /^(\d+) in (\d+) s$/.exec(value) ?? [];
+
+    return count ? t('alerts.within', {count: Number(count),
+        time: duration(Number(seconds))}) : value;
+}
+
+
+// what was, of one that is gone
+function wasOf({key, old}) {
+    return {key, old: null, new: old};
 }
 
 

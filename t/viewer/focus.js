@@ -4,8 +4,9 @@
 import {enter, is, leave, newServer, operator, soon} from './lib.js';
 
 const PARTS = {settings: 'Settings', types: 'Log types',
-    ignore: 'Ignore lists', filters: 'Filters', tags: 'Tags',
-    access: 'Access', tokens: 'Tokens', notifications: 'Notifications',
+    ignore: 'Ignore lists', filters: 'Filters', alerts: 'Alerts',
+    tags: 'Tags', access: 'Access', tokens: 'Tokens',
+    notifications: 'Notifications',
     troubleshoot: 'Troubleshooter', channels: 'Log channels'};
 
 let server;

@@ -9,8 +9,8 @@ const VIEWER = process.env.GUILDLOG_VIEWER;
 const FOLDER = new URL('../../conf/viewer/languages/', import.meta.url);
 const ALL = readdirSync(FOLDER).map((name) => name.replace('.tsv', ''));
 
-const PARTS = ['channels', 'settings', 'types', 'ignore', 'filters', 'tags',
-    'access', 'tokens', 'notifications', 'troubleshoot'];
+const PARTS = ['channels', 'settings', 'types', 'ignore', 'filters', 'alerts',
+    'tags', 'access', 'tokens', 'notifications', 'troubleshoot'];
 
 // the languages to look at, and what axe looks for on a phone
 const LOOKED_AT = ['de', 'ar', 'ja'];
@@ -85,6 +85,8 @@ async function fill() {
         {...kinds[i % kinds.length], timestamp: now - i * 1_300_000 - 1000})));
     await server.ask('POST', '/config/logging/ignore/0', {value: '301'});
     await server.ask('POST', '/tags', {tag_name: '①', content: '②'});
+    await server.ask('POST', '/alerts', {name: '①', types: [39, 41], count: 5,
+        seconds: 90, by: 'executor', channel: '301'});
     await server.ask('PUT', '/config/access/201', {level: 'view'});
 }
 

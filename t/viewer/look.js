@@ -4,8 +4,8 @@
 import {enter, is, leave, lines, newServer, ok, openPart, operator, outside,
     scrollTo, shoot, soon, violations} from './lib.js';
 
-const ALL = ['channels', 'settings', 'types', 'ignore', 'filters', 'tags',
-    'access', 'tokens', 'notifications', 'troubleshoot'];
+const ALL = ['channels', 'settings', 'types', 'ignore', 'filters', 'alerts',
+    'tags', 'access', 'tokens', 'notifications', 'troubleshoot'];
 
 // the parts of the configuration to look at, and what axe looks for in them
 const SCREENS = {

@@ -7,8 +7,8 @@ import {is, leave, lines, newPage, newServer, ok, openPart, operator, outside,
 const DEMO = process.env.GUILDLOG_SERVER;
 const GUEST = '200000000000000077';
 const VISITOR = String(BigInt(Date.now()) * 100_000n);    // of this run
-const PARTS = ['channels', 'settings', 'types', 'ignore', 'filters', 'tags',
-    'access', 'tokens', 'notifications', 'troubleshoot'];
+const PARTS = ['channels', 'settings', 'types', 'ignore', 'filters', 'alerts',
+    'tags', 'access', 'tokens', 'notifications', 'troubleshoot'];
 
 
 export default async function person() {
@@ -135,6 +135,8 @@ async function guest() {
     await server.ask('PUT', `/config/access/${GUEST}`, {level: 'view'});
     await server.ask('POST', '/config/logging/ignore/0', {value: '301'});
     await server.ask('POST', '/tags', {tag_name: 'rules', content: 'Be kind'});
+    await server.ask('POST', '/alerts', {name: 'Many bans', types: [39],
+        count: 5, seconds: 30, by: 'executor'});
     await server.record({type: 5, content: 'one'});
 
     page.expected = /status of 401/;
