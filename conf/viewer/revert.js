@@ -2,7 +2,7 @@
 // entry tells.
 
 import {change} from './api.js';
-import {FILTERS} from './words.js';
+import {filterOf} from './service.js';
 
 const LOGGING = '/config/logging';
 const OF_FILTER = ['enabled', 'action', 'log_types'];
@@ -52,8 +52,8 @@ function listBack({changes: [{key, old, new: now}]}) {
 // of all types, or of a filter, but not that of words, which are not told; an
 // alert that was removed is made again
 function optionsBack({action, name, changes}) {
-    const [, filter] = /^filter (\w+)$/.exec(name ?? '') ?? [];
-    const is = filter !== 'words' && Object.hasOwn(FILTERS, filter ?? '')
+    const filter = filterOf(name);
+    const is = filter && filter !== 'words'
         && changes.every(({key}) => OF_FILTER.includes(key));
 
     if (action === 'remove') {

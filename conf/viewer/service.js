@@ -46,7 +46,7 @@ const TOLD = {
         : {name: IGNORE_LISTS[LISTS.indexOf(name)]?.[0] ?? titleOf(name),
             value}),
     70: ({changes}) => ({changes: changesOf(changes)}),
-    76: ({action, name, changes}) => ({name: filterOf(name) ?? name,
+    76: ({action, name, changes}) => ({name: FILTERS[filterOf(name)] ?? name,
         changes: changesOf(action === 'remove' ? changes?.map(wasOf)
             : changes, action === 'update' ? UNSET.alert : undefined)}),
     77: ({name, count, changes}) => ({count: null,
@@ -87,11 +87,11 @@ function wasOf({key, old}) {
 }
 
 
-// what a filter is called; undefined: it is none
-function filterOf(name) {
+// the filter that an entry with this name is about; undefined: it is none
+export function filterOf(name) {
     const [, filter] = /^filter (\w+)$/.exec(name ?? '') ?? [];
 
-    return Object.hasOwn(FILTERS, filter ?? '') ? FILTERS[filter] : undefined;
+    return Object.hasOwn(FILTERS, filter ?? '') ? filter : undefined;
 }
 
 
