@@ -97,7 +97,7 @@ for my $late (0, 1) {
 my $killed = server(workers => 2, allow => [qr/exited on signal 9/]);
 my $hurt   = 0;
 for my $batch (cut($stream)) {
-    my $fault = rand() < .4 ? kill_soon($killed) : undef;
+    my $fault = rand() < .4 ? $killed->kill_soon : undef;
     wait_for {
         my $answer = eval { $killed->operator('POST', '/events', $batch) };
         waitpid $fault, 0 if $fault;
@@ -111,7 +111,7 @@ for my $batch (cut($stream)) {
 cmp_ok $hurt, '>', 0, "killed in the middle: $hurt";
 $killed->sql('update pair set due = 1 where state = 0');
 for (1 .. 5) {
-    waitpid kill_soon($killed), 0;
+    waitpid $killed->kill_soon, 0;
     wait_for { $killed->workers == 2 } 20, 'two workers';
 }
 same($killed, 'kills');
@@ -178,22 +178,6 @@ sub cut {
     my @batches;
     push @batches, [splice @left, 0, rand() < .3 ? 1 : 1 + rand 60] while @left;
     return @batches;
-}
-
-
-# kills a worker, or a session of the database, in some ms: the pid of who does it
-sub kill_soon {
-    my ($nginx) = @_;
-
-    my ($signal, @pids) = rand() < .5 ? ('KILL', ($nginx->workers)[0]) : ('TERM',
-        map { $_->[0] } $nginx->sql(q(select pid from pg_stat_activity
-            where datname = current_database() and usename = 'guildlog')));
-    my $wait = rand .01;
-    my $pid = fork // die "fork: $!";
-    return $pid if $pid;
-    select undef, undef, undef, $wait;
-    kill $signal, @pids;
-    POSIX::_exit(0);
 }
 
 

@@ -297,6 +297,22 @@ sub kill_all {
 }
 
 
+# kills a worker, or what it has at the database, in some ms: the pid of who does it
+sub kill_soon {
+    my ($self) = @_;
+
+    my ($signal, @pids) = rand() < .5 ? ('KILL', ($self->workers)[0]) : ('TERM',
+        map { $_->[0] } $self->sql(q(select pid from pg_stat_activity
+            where datname = current_database() and usename = 'guildlog')));
+    my $wait = rand .01;
+    my $pid = fork // die "fork: $!";
+    return $pid if $pid;
+    select undef, undef, undef, $wait;
+    kill $signal, @pids;
+    POSIX::_exit(0);
+}
+
+
 # kills the master alone; returns the pids of its workers, which go on.  It
 # stops the master first, so that it starts no more workers; the youngest
 # workers have no title yet

@@ -6,7 +6,6 @@
 use lib 't/lib';
 use Guildlog;
 use Guildlog::Change;
-use POSIX ();
 
 use constant ROUNDS => 60;
 
@@ -184,7 +183,7 @@ my $hurt = 0;
 for (1 .. ROUNDS / 2) {
     my $batch = batch();
     $_->{server} ||= $guilds[0] for @$batch;
-    my $fault = rand() < .5 ? kill_soon() : undef;
+    my $fault = rand() < .5 ? $nginx->kill_soon : undef;
     wait_for {
         my $answer = eval { send_batch($batch) };
         waitpid $fault, 0 if $fault;
@@ -197,20 +196,6 @@ for (1 .. ROUNDS / 2) {
 }
 diag "killed in the middle: $hurt";
 holds('kills');
-
-
-sub kill_soon {
-    my ($signal, @pids) = rand() < .5 ? ('KILL', ($nginx->workers)[0])
-        : ('TERM', map { $_->[0] } $nginx->sql(q(select pid
-            from pg_stat_activity where datname = current_database()
-             and usename = 'guildlog')));
-    my $wait = rand .01;
-    my $pid  = fork // die "fork: $!";
-    return $pid if $pid;
-    select undef, undef, undef, $wait;
-    kill $signal, @pids;
-    POSIX::_exit(0);
-}
 
 
 # alerts go while they fire: what is recorded is whole, and nothing stays behind
