@@ -238,7 +238,6 @@ async function several() {
     await lines(page).first().waitFor();
     await page.evaluate(() => sessionStorage.removeItem('guildlog.opened'));
     await page.goto(process.env.GUILDLOG_VIEWER);
-    await page.reload();
     await soon(() => cards.first().getByRole('link').textContent(),
         'The Quiet Corner', 'the one of last time comes first');
     await leave(page, 'several servers');
