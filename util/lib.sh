@@ -54,7 +54,7 @@ am_root() {
 
 
 # step "what it does" command...: prints only the name and a line now and then;
-# if the command fails, its output, too
+# if the command fails, the end of its output, too: 40 lines, or $lines
 step() {
     local what=$1 log ticker status
     shift
@@ -73,7 +73,7 @@ step() {
 
     kill $ticker
     wait $ticker 2> /dev/null || true
-    ((status == 0)) || tail -n 40 "$log" >&2
+    ((status == 0)) || tail -n "${lines:-40}" "$log" >&2
     rm -f "$log"
     ((status == 0)) || die "failed: $what"
 }
@@ -96,7 +96,7 @@ ticker() {
 # begins with stand-ins for their maintainer scripts, so that no service is
 # started or enabled and no database cluster is made
 need() {
-    local missing shims name fresh= sudo=() status=0
+    local missing shims name sudo=() status=0
 
     missing=($(comm -23 <(printf '%s\n' "$@" | sort -u) \
         <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" \
@@ -123,20 +123,17 @@ need() {
 
     local command=(install --no-install-recommends "${missing[@]}")
 
-    if ! "${apt[@]}" --simulate "${command[@]}" > /dev/null 2>&1; then
-        step "Reading the package lists" "${apt[@]}" update
-        fresh=1
-    fi
-
     # old lists name packages that do not exist any more
-    (step "Installing ${missing[*]}" "${apt[@]}" "${command[@]}") || {
-        [[ -z $fresh ]] \
-            && (step "Reading the package lists" "${apt[@]}" update) \
-            && (step "Installing once more" "${apt[@]}" "${command[@]}")
+    { "${apt[@]}" --simulate "${command[@]}" > /dev/null 2>&1 \
+        && (lines=0 step "Installing ${missing[*]}" "${apt[@]}" "${command[@]}")
+    } || {
+        (step "Reading the package lists" "${apt[@]}" update) \
+            && (lines=10 step "Installing ${missing[*]}" "${apt[@]}" \
+                "${command[@]}")
     } || status=$?
 
     rm -rf "$shims"
-    return $status
+    ((status == 0)) || die "please install, as root: ${missing[*]}"
 }
 
 

@@ -122,6 +122,24 @@ END {
 run($first, '--stop');
 is $?, 0, 'stopping what never ran succeeds';
 
+# without a network apt gets no package, and tells it at length
+mkdir "$dir/bin";
+for my $name ('apt-get', 'sudo') {
+    open my $out, '>', "$dir/bin/$name" or die "$name: $!";
+    print $out "#!/bin/sh\n", $name eq 'sudo' ? 'exec "$@"' : 'echo "$@" >> '
+        . "$dir/asked; seq 60; case \" \$*\" in *' --simulate '*) ;; "
+        . "*' install '*) exit 100; esac";
+    close $out;
+    chmod 0755, "$dir/bin/$name";
+}
+my $needs = qx{PATH="$dir/bin:\$PATH" bash -c '. "$util/lib.sh"; need such' 2>&1};
+isnt $?, 0, 'a package that is not to be had stops it';
+my @needs = split /\n/, $needs;
+cmp_ok scalar @needs, '<=', 16, 'in few lines' or diag $needs;
+like $needs[-1], qr/please install, as root: such$/, 'the last says what to do';
+is slurp("$dir/asked") =~ tr/\n//, 4,
+    'it was tried again with new lists, and not more often';
+
 for my $port ('abc', '0', '99999') {
     like run($first, '--background', GUILDLOG_PORT => $port),
         qr/GUILDLOG_PORT is not 1 to 65535/, "port $port is refused";
@@ -240,6 +258,7 @@ delivered($other, $first);
 # the first machine restarts beside the second
 $said = run($first, '--background');
 is $?, 0, 'the first starts again' or diag $said;
+like $said, qr/^It runs already, and starts again$/m, 'and says so';
 $env = env_of($first);
 is $env->{GUILDLOG_PLATFORM}, $other->{GUILDLOG_PLATFORM},
     'the platform is at the same address';
