@@ -91,4 +91,22 @@ wait_for { !$platform->webhooks($delete->{of}) } 30, 'the webhook to go';
 is scalar(() = $platform->webhooks($_->{of})), 1, "$_->{call}: one webhook"
     for grep { $_ != $delete } @lanes;
 
+# "retry_after: 0" is obeyed more and more slowly: each refusal counts against the
+# address
+
+my $eager = { call => 'execute', of => $channel + 1 . '' };
+@$eager{qw(guild token)} = server();
+becomes(@$eager{qw(guild token)}, (record($eager->{guild}, 1))[0], 'delivered',
+    'one that is limited for no time');
+my $limit = limits('execute', $eager->{of});
+$limit->{body}{retry_after} = 0;
+$limit->{times} = 5;
+$platform->faults($limit);
+becomes(@$eager{qw(guild token)}, (record($eager->{guild}, 1))[0], 'delivered',
+    '... five times');
+my @at = moments('request', $eager);
+is scalar(@at), 7, 'it is sent six times';
+cmp_ok $at[$_ + 2] - $at[$_ + 1], '>=', 100 << $_, "... after the limit $_, later"
+    for 0 .. 4;
+
 done_testing;
