@@ -550,6 +550,16 @@ sub settle {
     my @late = Guildlog::Chaos::Clients->stop_all(60);
     Test::More::is("@late", '', 'all that was recorded was acknowledged');
 
+    my $left = $self->_rests($seconds);
+    Test::More::is($left, '0 0 0', 'every entry has its outcome')
+        or $self->_explain;
+}
+
+
+# waits until nothing is left to deliver: what is
+sub _rests {
+    my ($self, $seconds) = @_;
+
     my $deadline = time + $seconds;
     my $left = '';
     while (time < $deadline) {
@@ -567,8 +577,19 @@ sub settle {
         last if $left eq '0 0 0';
         sleep 0.3;
     }
-    Test::More::is($left, '0 0 0', 'every entry has its outcome')
-        or $self->_explain;
+    return $left;
+}
+
+
+# What was decided so far: it changes where a doubt is proved, whose entries may
+# be sent again then.
+sub decided {
+    my ($self) = @_;
+
+    $self->_rests(60);
+    return join ' ', map { @$_ } $self->sql(q{
+        select (select count(*) from doubt), (select count(*) from replay),
+               (select sum(step) from lane_head)});
 }
 
 
