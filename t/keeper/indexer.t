@@ -303,6 +303,16 @@ for my $at (['search_job', 'keeper_parked', 'access exclusive'],
     $fails->('its connection lost', sub {
         sql('select pg_terminate_backend(?)', $_[0]);
     });
+
+    # a job that was not given back would be nobody's for two minutes
+    $fails->('told to leave', sub {
+        my ($pid, $server) = @_;
+        my @workers = $first->workers;
+        $first->reload(nowait => 1);
+        wait_for { $first->leaving(@workers) } 30, 'it is told';
+        $admin->rollback;
+        wait_for { tail($server) < 1024 } 60, 'the next worker does it';
+    });
     $fails->('frozen', sub {
         my ($pid, $server) = @_;
         my @workers = $first->workers;
