@@ -1,6 +1,7 @@
 # The commands of README.md's quick start, as they stand there, on new
 # machines that have nothing, by root and by a user who may use sudo: util/run
-# answers, some of util/test passes, and but for the packages nothing changes.
+# answers, beside one of a copy, some of util/test passes, and but for the packages
+# nothing changes.
 # Needs root.
 
 use lib 't/lib';
@@ -51,6 +52,26 @@ for my $suite (Guildlog::Machine::suites()) {
         $does->($start =~ s/$/ --background/r, 'util/run starts');
         like $does->($ask, 'the request of README.md'), qr/"name":"Demo"/,
             '... is answered';
+
+        # a copy that is then renamed builds itself, and has its own data
+
+        $does->('cp -a . ../copy; mv ../copy ../renamed; ../renamed/util/run '
+            . '--background', 'a copy runs beside it');
+        $does->('eval "$(../renamed/util/run --env)"; ./util/guildlog server set '
+            . '$GUILDLOG_SERVER --name Copy --operator $GUILDLOG_OPERATOR',
+            'a change there');
+        my %of = map { $_ => $does->("cd $_; $ask"
+            . 'echo; grep -o "[^ ]*module[.]so" $GUILDLOG_CONF; '
+            . 'echo $GUILDLOG_URL', "$_ is asked") } '.', '../renamed';
+        like $of{'.'}, qr{"name":"Demo".*/guildlog/[.]build/}s,
+            'one has its own data and module';
+        like $of{'../renamed'}, qr{"name":"Copy".*/renamed/[.]build/}s,
+            '... and so has the other';
+        isnt +($of{'.'} =~ /(\S+)\n\z/)[0], ($of{'../renamed'} =~ /(\S+)\n\z/)[0],
+            '... each at its own port';
+        $does->('../renamed/util/run --stop; rm -rf "$(readlink -f '
+            . '../renamed/.run/home)" ../renamed', 'the copy goes');
+        like $does->($ask, 'the first one'), qr/"name":"Demo"/, 'stays';
         $does->('./util/run --stop', 'it stops');
         $does->('./util/test t/http/limit.t t/sql/config/type.sql',
             'tests pass');
