@@ -135,6 +135,7 @@ ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
         }
 
         event->at = json_integer_value(value) - ahead;
+        event->ahead = ahead;
     }
 
     value = json_object_get(packet, "t");

@@ -70,6 +70,7 @@ typedef struct {
     ngx_uint_t                     bot;
     uint64_t                       guild;    /* 0: it is of none */
     int64_t                        at;       /* ms, when it was heard */
+    int64_t                        ahead;    /* ms, by what clock: its bot's */
     int64_t                        made;     /* ms, by an id of the platform;
                                                 0: none tells it */
     ngx_str_t                      name;

@@ -7,6 +7,7 @@
 
 
 #define KNOWN_SIZE  256     /* items, at first: a power of two */
+#define KNOWN_WAY   1000    /* ms: clocks that differ by less are one */
 
 
 struct ngx_guildlog_known_s {
@@ -246,14 +247,17 @@ ngx_guildlog_known_is_gone(ngx_guildlog_known_t *known, uint64_t guild,
 
 ngx_uint_t
 ngx_guildlog_known_is_old(ngx_guildlog_known_t *known,
-    const ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind,
-    uint64_t id)
+    ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind, uint64_t id)
 {
     json_t   *was;
-    int64_t   at;
+    int64_t   at, ahead, by, heard;
 
     was = ngx_guildlog_known_get(known, event->guild, kind, id);
     at = json_integer_value(json_object_get(was, "at"));
+    ahead = json_integer_value(json_object_get(was, "ahead"));
+
+    by = event->ahead - ahead;
+    heard = (by > -KNOWN_WAY && by < KNOWN_WAY) ? event->at + by : event->at;
 
     if (json_object_get(was, "gone")
         && event->what != NGX_GUILDLOG_EVENT_MEMBER_ADD)
@@ -261,7 +265,16 @@ ngx_guildlog_known_is_old(ngx_guildlog_known_t *known,
         at += NGX_GUILDLOG_EVENT_MOMENT;
     }
 
-    return event->at < at;
+    if (heard < at) {
+        return 1;
+    }
+
+    if (event->at < at) {
+        event->at = heard;
+        event->ahead = ahead;
+    }
+
+    return 0;
 }
 
 

@@ -79,11 +79,16 @@ ngx_uint_t ngx_guildlog_known_is_thread(json_t *channel);
 ngx_uint_t ngx_guildlog_known_is_gone(ngx_guildlog_known_t *known,
     uint64_t guild, uint64_t id);
 
-/* was what is known of the person, or of its voice, learnt later?  Of who has
-   gone, others may still hear for a moment; only who comes, has come */
+/*
+ * Was what is known of the person, or of its voice, learnt later?  Of who has
+ * gone, others may still hear for a moment; only who comes, has come.
+ *
+ * A clock is told wrongly by the time that a batch is on its way, which is
+ * another one each time.  What one clock has heard is in its own order: what is
+ * not older is put behind what is known.
+ */
 ngx_uint_t ngx_guildlog_known_is_old(ngx_guildlog_known_t *known,
-    const ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind,
-    uint64_t id);
+    ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind, uint64_t id);
 
 /* from now on it is this; the document is taken over.  NULL: memory */
 ngx_int_t ngx_guildlog_known_put(ngx_guildlog_known_t *known, uint64_t guild,

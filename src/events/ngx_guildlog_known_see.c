@@ -54,6 +54,7 @@ static ngx_int_t see_copy(json_t *to, const char *name, json_t *from,
     const char *key);
 static ngx_int_t see_number(json_t *to, json_t *from, const char *key,
     json_int_t most);
+static ngx_int_t see_since(json_t *doc, ngx_guildlog_event_t *event);
 static ngx_int_t see_put(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind, uint64_t id,
     json_t *doc, ngx_int_t rc);
@@ -433,9 +434,10 @@ see_left(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
         return rc;
     }
 
-    doc = json_pack("{sb sI}", "gone", 1, "at", (json_int_t) event->at);
+    doc = json_pack("{sb}", "gone", 1);
 
-    return see_put(known, event, NGX_GUILDLOG_KNOWN_PERSON, id, doc, NGX_OK);
+    return see_put(known, event, NGX_GUILDLOG_KNOWN_PERSON, id, doc,
+                   see_since(doc, event));
 }
 
 
@@ -711,13 +713,14 @@ see_who(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
                                  NGX_GUILDLOG_KNOWN_PERSON, id);
 
     rc = see_copy(doc, "at", was, "at");
+    rc |= see_copy(doc, "ahead", was, "ahead");
 
     if (was && json_equal(was, doc)) {
         json_decref(doc);
         return rc;
     }
 
-    rc |= json_object_set_new(doc, "at", json_integer(event->at));
+    rc |= see_since(doc, event);
 
     return see_put(known, event, NGX_GUILDLOG_KNOWN_PERSON, id, doc, rc);
 }
@@ -795,7 +798,7 @@ see_voice(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
         }
     }
 
-    rc |= json_object_set_new(doc, "at", json_integer(event->at));
+    rc |= see_since(doc, event);
 
     return see_put(known, event, NGX_GUILDLOG_KNOWN_VOICE, id, doc, rc);
 }
@@ -908,6 +911,16 @@ see_number(json_t *to, json_t *from, const char *key, json_int_t most)
     }
 
     return see_copy(to, key, from, key);
+}
+
+
+/* since when it has been so, and by what clock */
+
+static ngx_int_t
+see_since(json_t *doc, ngx_guildlog_event_t *event)
+{
+    return json_object_set_new(doc, "at", json_integer(event->at))
+           | json_object_set_new(doc, "ahead", json_integer(event->ahead));
 }
 
 

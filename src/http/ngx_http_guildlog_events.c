@@ -112,9 +112,12 @@ ngx_http_guildlog_events_bound(ngx_http_guildlog_call_t *call)
     events->now = ngx_guildlog_clock_wall_ms();
     events->bot = call->args[0].data[0] - '0';
 
+    /* sent as the first byte came, or somewhat earlier: see
+       ngx_guildlog_known_is_old() */
+
     if (call->args[1].data) {
         events->ahead = ngx_atotm(call->args[1].data, call->args[1].len)
-                        - events->now;
+                        - ((int64_t) r->start_sec * 1000 + r->start_msec);
     }
 
     last = call->body.data + call->body.len;
@@ -197,6 +200,7 @@ events_parse(ngx_http_guildlog_events_t *events, ngx_guildlog_event_t *event,
     ngx_int_t  rc;
 
     event->at = events->now;
+    event->ahead = 0;
     event->done = 0;
 
     rc = ngx_guildlog_event_read(event, pool, events->ahead, &event->error);

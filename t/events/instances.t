@@ -1,7 +1,8 @@
 # Two instances of a bot hear the same at moments of their own, and one of them may
 # post it minutes later, when all that waited has ended: it is recorded once. What
 # has no moment of its own on the platform, voice and leaving, is told by what is
-# known by then.
+# known by then. Batches of one bot may be on their way for longer or shorter, and
+# its clock may be wrong: its packets stay in their order.
 
 use lib 't/lib';
 use Guildlog;
@@ -63,12 +64,57 @@ is_deeply heard(0, [[161, voice(6, $stage)], [162, voice(7, undef)]]),
     { voiceJoin => 1, voiceLeave => 1 },
     'of a newer list, who is not in it has gone, and who is in it leaves';
 
+# ms: how far a clock is ahead, and how long each of two batches takes
+
+my $n = 10;
+
+for my $ahead (0, 400, 900, 1000, 1100, 5000, -300, -1000, -90_000_000) {
+    for my $ways ([400, 0], [0, 400], [700, 0]) {
+        my ($who, $from) = ($n++, 200 + $n * 5);
+        my @sent = map { { ahead => $ahead, way => $_ } } @$ways;
+        my @packets = ([$from, voice($who, $hall)], [$from + .1, voice($who, $stage)],
+            [$from + .2, voice($who, $hall)], [$from + .21, voice($who, $stage)]);
+        my $what = "a clock $ahead ms ahead, batches for @$ways ms on their way";
+
+        my $last = last_id();
+        post($sent[0], @packets[0, 1]);
+        post($sent[1], @packets[2, 3]);
+        is_deeply recorded($last), { voiceJoin => 1, voiceSwitch => 3 }, $what;
+        is_deeply [map { $key{ $_->[0] } } $nginx->sql('select type from log_arrival
+            where id > ? order by id', $last)],
+            [qw(voiceJoin voiceSwitch voiceSwitch voiceSwitch)], '... in their order';
+
+        $last = last_id();
+        post($sent[1], @packets);
+        post($sent[0], @packets);
+        is_deeply recorded($last), {}, '... sent once more they tell nothing new';
+    }
+}
+
+# another instance hears it at the same time by another clock
+
+for my $ahead (2000, -2000, 86_400_000) {
+    my ($who, $from) = ($n++, 200 + $n * 5);
+    my @packets = ([$from, voice($who, $hall)], [$from + 3, voice($who, $stage)]);
+
+    my $last = last_id();
+    post({ ahead => 0 }, @packets);
+    post({ ahead => $ahead, way => 100 }, @packets);
+    is_deeply recorded($last), { voiceJoin => 1, voiceSwitch => 1 },
+        "another clock, $ahead ms ahead";
+}
+
 done_testing;
 
 
+# ahead: ms, what the bot's clock is; way: ms, how long the batch takes
 sub post {
-    my $answer = $nginx->operator('POST', '/events',
-        [map { +{ at => int($start + $_->[0] * 1000), t => $_->[1], d => $_->[2] } } @_]);
+    my $by = ref $_[0] eq 'HASH' ? shift : undef;
+
+    my $query = $by ? '?sent=' . (int(time * 1000) + $by->{ahead} - ($by->{way} // 0)) : '';
+    my $answer = $nginx->operator('POST', "/events$query",
+        [map { +{ at => int($start + $_->[0] * 1000 + .5) + ($by ? $by->{ahead} : 0),
+            t => $_->[1], d => $_->[2] } } @_]);
     is_deeply [$answer->status, $answer->json->{errors}], [200, []], 'a batch is taken'
         or diag $answer->text;
     return;
@@ -79,8 +125,21 @@ sub post {
 sub heard {
     my ($later, $packets) = @_;
 
-    my $last = $nginx->sql('select coalesce(max(id), 0) from log_arrival');
+    my $last = last_id();
     post(map { my ($at, @rest) = @$_; [$at + $later, @rest] } @$packets);
+    return recorded($last);
+}
+
+
+sub last_id {
+    return $nginx->sql('select coalesce(max(id), 0) from log_arrival');
+}
+
+
+# ... when all time is over
+sub recorded {
+    my ($last) = @_;
+
     $clock->pass;
     $nginx->sql('delete from pair where state = 1');
     return { map { $key{ $_->[0] } => $_->[1] } $nginx->sql('select type, count(*)
@@ -89,7 +148,7 @@ sub heard {
 
 
 sub id {
-    return '30000000000000000' . shift;
+    return '' . (300_000_000_000_000_000 + shift);
 }
 
 
