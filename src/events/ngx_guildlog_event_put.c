@@ -171,25 +171,26 @@ ngx_guildlog_event_put_entry(void *data, ngx_guildlog_event_t *event,
     }
 
     wait = ngx_guildlog_pair_wait(kind, event->audit);
-
-    if (kind == NGX_GUILDLOG_PAIR_NONE && person) {
-        pair.due = put_due(put, event, person);
-
-        if (pair.due) {
-            pair.kind = NGX_GUILDLOG_PAIR_FOLLOWER;
-            pair.entry = entry;
-            rc = put_waits(put, event, &pair, person);
-            json_decref(entry);
-            return rc;
-        }
-    }
+    pair.due = put->later ? put->now : 0;
 
     /* the oldest ones are recorded now, or refused */
 
-    if (wait && event->at > put->now - PUT_OLDEST) {
-        pair.due = ngx_max(put->now, event->at) + wait;
+    if (event->at > put->now - PUT_OLDEST) {
         pair.due = ngx_max(pair.due, put_due(put, event, person));
+
+        if (wait) {
+            pair.due = ngx_max(pair.due, ngx_max(put->now, event->at) + wait);
+        }
+    }
+
+    if (pair.due) {
         pair.entry = entry;
+
+        if (kind == NGX_GUILDLOG_PAIR_NONE) {
+            pair.kind = NGX_GUILDLOG_PAIR_FOLLOWER;
+            pair.audit = 0;
+        }
+
         rc = put_waits(put, event, &pair, person);
         json_decref(entry);
         return rc;

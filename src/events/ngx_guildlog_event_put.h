@@ -35,6 +35,7 @@ typedef struct {
     ngx_uint_t                     waiting;  /* pairs with an entry */
     ngx_uint_t                     nkeep;
     ngx_uint_t                     npairs;
+    unsigned                       later:1;  /* no entry is recorded at once */
 } ngx_guildlog_event_put_t;
 
 

@@ -4,8 +4,9 @@
  * one statement tells what is known of their guilds, src/events makes of it
  * what is to be recorded, kept and waited for, a second statement does all of
  * that or nothing: if somebody else's packets of one of the guilds came in
- * between, all begins again from the first.  If a batch of many guilds fails,
- * each guild is taken by itself.
+ * between, all begins again from the first.  So it does if filters take longer
+ * than a statement may: their entries are then recorded as what waits is, in
+ * turns.  If a batch of many guilds fails, each guild is taken by itself.
  */
 
 #include "http/ngx_http_guildlog_request.h"
@@ -35,6 +36,7 @@ struct ngx_http_guildlog_events_s {
     uint64_t                       only;     /* this guild; 0: all of them */
     ngx_uint_t                     tried;    /* guilds, one by one */
     ngx_uint_t                     failed;
+    unsigned                       later:1;  /* entries are left to the pairs */
 
     ngx_uint_t                     n[NGX_GUILDLOG_ENTRY_LAST];
     ngx_uint_t                     waiting;
@@ -69,7 +71,7 @@ static ngx_int_t events_count(ngx_http_guildlog_events_t *events,
 static ngx_int_t events_apart(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t events_next(ngx_http_guildlog_call_t *call);
-static void events_fail(ngx_http_guildlog_events_t *events, const char *why);
+static void events_fail(ngx_http_guildlog_events_t *events);
 static ngx_int_t events_answer(ngx_http_guildlog_call_t *call);
 static void events_told(json_t *object, const char *prefix,
     const ngx_str_t *name);
@@ -330,6 +332,7 @@ events_known(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 
     ngx_guildlog_event_put_init(&events->put, events->pool, events->known,
                                 &call->conf->plan, events->now);
+    events->put.later = events->later;
 
     return events_make(call);
 }
@@ -426,12 +429,7 @@ static ngx_int_t
 events_obstacle(ngx_http_guildlog_events_t *events,
     ngx_guildlog_event_t *event)
 {
-    json_t     *server, *obstacle;
-    ngx_str_t   text;
-
-    if (event->guild == 0) {
-        return NGX_OK;
-    }
+    json_t  *server, *obstacle;
 
     server = ngx_guildlog_known_get(events->known, event->guild,
                                     NGX_GUILDLOG_KNOWN_SERVER, event->guild);
@@ -441,23 +439,20 @@ events_obstacle(ngx_http_guildlog_events_t *events,
         return NGX_OK;
     }
 
-    text = ngx_guildlog_json_text(obstacle);
-
     if ((event->what == NGX_GUILDLOG_EVENT_GUILD
          || event->what == NGX_GUILDLOG_EVENT_GUILD_UPDATE)
         && !json_is_true(json_object_get(event->d, "unavailable"))
-        && text.len == sizeof("server: unknown") - 1
-        && ngx_strncmp(text.data, "server: unknown", text.len) == 0)
+        && ngx_strcmp(json_string_value(obstacle), "server: unknown") == 0)
     {
         return ngx_guildlog_known_put(events->known, event->guild,
                                       NGX_GUILDLOG_KNOWN_SERVER, event->guild,
                                       json_pack("{ss}", "version", "0"));
     }
 
-    event->error.len = text.len;
-    event->error.data = ngx_pstrdup(events->packets.pool, &text);
+    event->error = ngx_guildlog_json_text(obstacle);
 
-    return event->error.data ? NGX_DECLINED : NGX_ERROR;
+    return events_stays(events, &event->error) == NGX_OK ? NGX_DECLINED
+                                                         : NGX_ERROR;
 }
 
 
@@ -508,6 +503,15 @@ events_done(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 
     events = call->events;
     status = ngx_http_guildlog_response_row_status(result);
+
+    if (!events->later
+        && (result->outcome == NGX_GUILDLOG_DB_TIMEOUT
+            || (result->outcome == NGX_GUILDLOG_DB_REFUSED
+                && result->fault == NGX_GUILDLOG_DB_FAULT_SAID)))
+    {
+        events->later = 1;
+        status = NGX_HTTP_CONFLICT;
+    }
 
     if (status == NGX_HTTP_CONFLICT && events->again++ < EVENTS_AGAIN) {
         ngx_destroy_pool(events->pool);
@@ -617,7 +621,7 @@ events_apart(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     }
 
     if (events->only) {
-        events_fail(events, "is to be sent again");
+        events_fail(events);
         return events_next(call);
     }
 
@@ -637,7 +641,7 @@ events_apart(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 
 
 static void
-events_fail(ngx_http_guildlog_events_t *events, const char *why)
+events_fail(ngx_http_guildlog_events_t *events)
 {
     ngx_uint_t             i;
     ngx_guildlog_event_t  *event;
@@ -646,8 +650,7 @@ events_fail(ngx_http_guildlog_events_t *events, const char *why)
 
     for (i = 0; i < events->packets.nelts; i++) {
         if (event[i].guild == events->only && event[i].error.len == 0) {
-            event[i].error.data = (u_char *) why;
-            event[i].error.len = ngx_strlen(why);
+            ngx_str_set(&event[i].error, "is to be sent again");
             event[i].retry = 1;
         }
     }

@@ -4,7 +4,6 @@
 
 use lib 't/lib';
 use Guildlog;
-use Guildlog::Packets qw(id_at iso);
 
 my $nginx = Guildlog->new(openapi => 1, database => { depth => 1 });
 my ($other, $bad) = ($nginx->server, $nginx->server);
@@ -73,17 +72,6 @@ is status()->{batches_apart_total}, 0, '... by one statement';
 is $nginx->sql('select count(*) from entries where guild_id = ? and '
     . "doc like '%[word]%' and doc not like '%ab ac%'", $bad), 4,
     'every filtered word is masked';
-
-# packets are not sent again: what they teach is known by then
-
-my $now = 1000 * time;
-my @edits = map { { t => 'MESSAGE_UPDATE', d => { id => id_at($now),
-    guild_id => $bad, channel_id => '30', content => substr($text, 0, 2000),
-    edited_timestamp => iso($now) } } } 1 .. 300;
-$answer = $nginx->operator('POST', '/events', \@edits);
-is $answer->status, 200, 'packets with many filtered words';
-is $answer->json->{recorded}, 300, '... are recorded, however long that takes'
-    or diag $answer->text;
 
 # another session locks the log of a server
 

@@ -1,5 +1,7 @@
 -- A batch of events: what they are, is decided outside; here it is stored, all
--- of it or nothing.
+-- of it or nothing. Nothing of it can be sent again, as what it tells is known
+-- then: so it is nothing where filters do not come to all entries in time.
+-- Entries may be left to the pairs instead, which come to them in turns.
 
 
 -- Order of locks: the servers of which the directory changes, all of their
@@ -51,8 +53,12 @@ begin
     did := record_together(entry_guilds, entry_bots, row(events, types, times,
         executors, executor_bots, executor_roles, targets, target_bots,
         target_roles, channels, parents, categories, proxied, prefixed,
-        crowded)::batch, string_to_array(docs, e'\n'), errors,
-        at_last => true);
+        crowded)::batch, string_to_array(docs, e'\n'), errors);
+
+    if 'postponed' = any (did.verdicts) then
+        raise exception using errcode = 'GL503',
+            message = 'filters have not come to all entries in time';
+    end if;
 
     select t.body || jsonb_build_object('kept', said_keep(
                keep_guilds, keep_kinds, keep_ids, keep_authors, keep_channels,

@@ -104,22 +104,19 @@ end $$;
 
 
 -- What became of each: told has the errors, those that were known before and
--- others. Together it is all or nothing. Where nothing can be sent again, as
--- what it came of is known by then, filters have the time that they need.
+-- others. Together it is all or nothing.
 
 create or replace function record_together(guilds bigint[], bots smallint[],
     b batch, docs text[], errors jsonb, apart boolean default false,
-    at_last boolean default false, out verdicts text[], out ids bigint[],
-    out told jsonb, out faults text[])
+    out verdicts text[], out ids bigint[], out told jsonb, out faults text[])
 language plpgsql as $$
 declare
-    until      constant timestamptz := record_until();
-    filter_ms  constant int := case when at_last then 60000 else 500 end;
-    sorted     record;
-    did        record;
-    ended      text[];      -- in the order of the sorted ones
-    numbers    bigint[];
-    places     int[];
+    until    constant timestamptz := record_until();
+    sorted   record;
+    did      record;
+    ended    text[];      -- in the order of the sorted ones
+    numbers  bigint[];
+    places   int[];
 begin
     verdicts := array_fill('error'::text, array[cardinality(guilds)]);
     ids := array_fill(null::bigint, array[cardinality(guilds)]);
@@ -136,12 +133,10 @@ begin
         did := record_heads_apart(sorted.h, sorted.batch, sorted.docs, until);
         faults := did.faults;
     elsif servers_apart() then
-        did := record_heads_each(sorted.h, sorted.batch, sorted.docs,
-                                 filter_ms);
+        did := record_heads_each(sorted.h, sorted.batch, sorted.docs);
     else
         did := record_readied(sorted.h, record_ready(sorted.h, sorted.batch,
-                                  sorted.docs, filter_ms,
-                                  case when not at_last then until end), true);
+                                  sorted.docs, 500, until), true);
         perform servers_still_open((sorted.h).guilds);
     end if;
 
@@ -201,7 +196,7 @@ end $$;
 -- Each server by itself, in their order.
 
 create or replace function record_heads_each(h heads, b batch, docs text[],
-    filter_ms int, out verdicts text[], out ids bigint[])
+    out verdicts text[], out ids bigint[])
 language plpgsql as $$
 declare
     part  record;
@@ -218,7 +213,7 @@ begin
     loop
         did := record_batch(part.guild, part.bot,
             batch_piece(b, part.first, part.last),
-            docs[part.first : part.last], filter_ms, true);
+            docs[part.first : part.last], 500, true);
         perform server_still_open(part.guild);
         verdicts := verdicts || did.verdicts;
         ids := ids || did.ids;
