@@ -95,7 +95,7 @@ comment on table server is
     'The servers that the operator put. forgotten_at: it is being forgotten.';
 comment on table session is
     'People who signed in: for 12 hours, or until they sign out. Their cookies '
-    'stand nowhere.';
+    'stand nowhere, and the platform''s tokens are sealed.';
 comment on table settings is 'The language of a bot.';
 comment on table shard_lease is
     'Who delivers the lanes of each of the 64 shards, until when.';

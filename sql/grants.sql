@@ -42,7 +42,7 @@ grant execute on function schema_fits to :all;
 grant execute on function
     server_get, server_reset, guilds_get,
     token_list, token_check, token_create, token_revoke,
-    me,
+    me, sessions_list, sessions_remove, sessions_remove_all,
     settings_get, settings_patch,
     channels_get, channels_patch,
     options_get, options_patch,
@@ -77,7 +77,8 @@ grant execute on function
     operator_resume
 to :operates;
 
-grant execute on function session_begin, session_renew, session_end to :begins;
+grant execute on function session_begin, session_ask, session_renew, session_end
+to :begins;
 
 grant execute on function
     keeper_step, search_job, search_tail, search_put, search_fail,

@@ -82,6 +82,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0068_directory
 \ir migrate.sql
+\set migration 0069_session
+\ir migrate.sql
 
 \if :whole
 \else

@@ -467,9 +467,9 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
     { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_READ,              \
       x, none, NULL, stmt(f), STANDBY, NGX_GUILDLOG_ENTRY }
 
-#define own(f, m, p, b, a)                                                    \
+#define own(f, m, p, x, b, a)                                                 \
     { #f, m, p, NGX_GUILDLOG_API, FOR_ADMIN,                                  \
-      none, none, b, stmt(f), COOKIE, a }
+      x, none, b, stmt(f), COOKIE, a }
 
 #define shows(f, p, b, a)                                                     \
     { #f, POST, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_ADMIN,            \
@@ -498,10 +498,15 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     { "log_types", GET, "/log-types", NGX_GUILDLOG_API, FOR_ANY, none, none,
       NULL, stmt(token_check), 0, NGX_GUILDLOG_KNOWN },
 
-    own(me, GET, "/me", NULL, NGX_GUILDLOG_ME),
+    own(me, GET, "/me", none, NULL, NGX_GUILDLOG_ROW),
+    own(sessions_list, GET, "/me/sessions", none, NULL, NGX_GUILDLOG_ROW),
+    own(sessions_remove, DELETE, "/me/sessions/{}", route_a_name, NULL,
+        NGX_GUILDLOG_ROW),
+    own(sessions_remove_all, DELETE, "/me/sessions", none, NULL,
+        NGX_GUILDLOG_ROW),
 
     admin(token_list, GET, "/auth", none, none, NULL),
-    own(token_create, POST, "/servers/{guild}/auth", route_own_token,
+    own(token_create, POST, "/servers/{guild}/auth", none, route_own_token,
         NGX_GUILDLOG_TOKEN),
     admin(token_revoke, DELETE, "/auth", none, route_token_id, NULL),
 

@@ -28,7 +28,6 @@ typedef enum {
     NGX_GUILDLOG_LARGE,          /* status and body, in parts where large */
     NGX_GUILDLOG_TOKEN,          /* a row: the token it describes, signed */
     NGX_GUILDLOG_KNOWN,          /* what the module knows by itself */
-    NGX_GUILDLOG_ME,             /* a row, of the person of the cookie */
     NGX_GUILDLOG_ENTRY,          /* a row that becomes a LogEntry, or none */
     NGX_GUILDLOG_HISTOGRAM,      /* pieces that are counted by time */
     NGX_GUILDLOG_PAGE,           /* rows that become a LogPage */

@@ -85,10 +85,14 @@ typedef struct {
     S(token_check, 4, READ)                                                   \
     S(token_create, 5, 0)                                                     \
     S(token_revoke, 5, 0)                                                     \
-    S(session_begin, 4, NONE)                                                 \
-    S(session_renew, 2, NONE)                                                 \
-    S(session_end, 1, NONE)                                                   \
-    S(me, 5, READ)                                                            \
+    S(session_begin, 7, NONE)                                                 \
+    S(session_ask, 1, READ|NONE)                                              \
+    S(session_renew, 3, NONE)                                                 \
+    S(session_end, 2, NONE)                                                   \
+    S(me, 4, READ)                                                            \
+    S(sessions_list, 4, READ)                                                 \
+    S(sessions_remove, 5, 0)                                                  \
+    S(sessions_remove_all, 4, 0)                                              \
     S(settings_get, 4, READ)                                                  \
     S(settings_patch, 5, 0)                                                   \
     S(guilds_get, 4, READ)                                                    \

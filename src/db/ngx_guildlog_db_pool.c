@@ -17,6 +17,8 @@
 #define DB_SHARE_SEVERAL  1
 
 
+static ngx_guildlog_db_query_t *db_pool_asked(ngx_guildlog_db_result_t *result,
+    ngx_str_t *args);
 static ngx_uint_t db_pool_make_room(ngx_guildlog_db_query_t *query);
 static void db_pool_reject(ngx_guildlog_db_query_t *query,
     ngx_guildlog_db_outcome_e outcome);
@@ -162,6 +164,20 @@ ngx_guildlog_db_pool_move(ngx_guildlog_db_result_t *result,
     ngx_guildlog_db_pool_t *pool)
 {
     ngx_str_t                 args[NGX_GUILDLOG_ARGS_MAX];
+    ngx_guildlog_db_query_t  *query;
+
+    query = db_pool_asked(result, args);
+
+    return ngx_guildlog_db_pool_submit(pool, query->stmt, args,
+                                       query->handler, query->data);
+}
+
+
+/* the arguments are those of the query */
+
+static ngx_guildlog_db_query_t *
+db_pool_asked(ngx_guildlog_db_result_t *result, ngx_str_t *args)
+{
     ngx_uint_t                i;
     ngx_guildlog_db_query_t  *query;
 
@@ -174,8 +190,31 @@ ngx_guildlog_db_pool_move(ngx_guildlog_db_result_t *result,
         args[i].len = args[i].data ? ngx_strlen(args[i].data) : 0;
     }
 
-    return ngx_guildlog_db_pool_submit(pool, query->stmt, args,
-                                       query->handler, query->data);
+    return query;
+}
+
+
+const ngx_guildlog_stmt_t *
+ngx_guildlog_db_pool_asked(ngx_guildlog_db_result_t *result, ngx_pool_t *pool,
+    ngx_str_t *args)
+{
+    ngx_uint_t                  i;
+    const ngx_guildlog_stmt_t  *stmt;
+
+    stmt = db_pool_asked(result, args)->stmt;
+
+    for (i = 0; i < stmt->nargs; i++) {
+        if (args[i].data == NULL) {
+            continue;
+        }
+
+        args[i].data = ngx_pstrdup(pool, &args[i]);
+        if (args[i].data == NULL) {
+            return NULL;
+        }
+    }
+
+    return stmt;
 }
 
 
@@ -1087,11 +1126,9 @@ db_share_key(ngx_guildlog_db_query_t *query)
 
 
 /*
- * Whether somebody who signed in may ask for a guild, only the database knows,
- * unless the platform says it (the right is m): until then it is the person's
- * own share, or everybody could use up those of all guilds.  What is of no
- * guild ("0") is the person's, too.  The form of a session:
- * sql/functions/core/session.sql.
+ * Whether somebody who signed in may ask for a guild, only the database knows:
+ * it is the person's own share, or everybody could use up those of all guilds.
+ * The form of a session: sql/functions/core/session.sql.
  */
 
 int64_t
@@ -1105,9 +1142,7 @@ ngx_guildlog_db_share_payer(const ngx_str_t *token, const ngx_str_t *guild)
         user = ngx_strlchr(token->data, last, '.');
         right = user ? ngx_strlchr(user + 1, last, '.') : NULL;
 
-        if (right
-            && (right + 1 == last || right[1] != 'm' || *guild->data == '0'))
-        {
+        if (right) {
             return ngx_atoof(user + 1, right - user - 1);
         }
     }

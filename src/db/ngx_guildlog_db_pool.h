@@ -167,6 +167,10 @@ ngx_guildlog_db_query_t *ngx_guildlog_db_pool_submit(
 ngx_guildlog_db_query_t *ngx_guildlog_db_pool_move(
     ngx_guildlog_db_result_t *result, ngx_guildlog_db_pool_t *pool);
 
+/* what a query that has ended asked, copied into a pool; NULL: no memory */
+const ngx_guildlog_stmt_t *ngx_guildlog_db_pool_asked(
+    ngx_guildlog_db_result_t *result, ngx_pool_t *pool, ngx_str_t *args);
+
 /*
  * Who pays for what is asked with a token, or a session, for a guild: the id
  * of the guild or of the person; not more than 0: nobody.

@@ -131,7 +131,7 @@ typedef struct {
     ngx_guildlog_cache_t          *cache;
     ngx_guildlog_cache_t          *pages;      /* NULL: none is wanted */
     ngx_guildlog_cache_t          *strings;    /* likewise, of segments */
-    ngx_guildlog_cache_t          *visits;     /* likewise */
+    ngx_guildlog_cache_t          *rests;      /* likewise, of people */
     ngx_guildlog_db_pool_t       **pools;      /* by database->index */
     ngx_guildlog_keeper_t        **keepers;    /* the same, in one worker */
     ngx_guildlog_pairs_t         **pairs;      /* of operators, likewise */

@@ -516,15 +516,6 @@ export_ask(ngx_http_guildlog_call_t *call)
 
     ex = call->export;
 
-    /* a token is checked by each statement, a person's right is not */
-
-    if (ex->begun && call->ctx->person
-        && ngx_time() >= call->ctx->token.exp)
-    {
-        return ngx_http_guildlog_parts_abort(call, "what the platform said of "
-                                                   "the person is too old");
-    }
-
     if (ex->ids && ex->pos == ex->nids && ex->further) {
         call->search->begun = 1;
         return export_search(call);

@@ -49,15 +49,10 @@ typedef struct {
 } login_wait_t;
 
 
-/* s: so much may the clock of another machine be ahead */
-#define SESSION_AHEAD  60
-
-
 typedef struct {
     ngx_http_guildlog_visitor_t    visitor;
     ngx_http_guildlog_call_t      *call;
-    void                         (*resume)(ngx_http_guildlog_call_t *call,
-                                           ngx_int_t rc);
+    const ngx_guildlog_stmt_t     *stmt;      /* is asked again */
 } session_wait_t;
 
 
@@ -112,10 +107,8 @@ static ngx_int_t session_open(ngx_http_request_t *r,
     ngx_guildlog_login_person_t *person);
 static void session_renewed(void *data, ngx_uint_t status,
     const ngx_str_t *cookie);
-static ngx_int_t session_replace(ngx_http_guildlog_call_t *call,
-    ngx_uint_t status, const ngx_str_t *cookie);
-static void me_picture(ngx_guildlog_json_t *w, const char *key,
-    const ngx_str_t *name);
+static ngx_int_t session_refuse(ngx_http_guildlog_call_t *call,
+    ngx_uint_t status);
 
 
 static const login_page_t  login_pages[] = {
@@ -485,7 +478,7 @@ static ngx_int_t
 login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
 {
     ngx_int_t                     rc;
-    ngx_str_t                     cookie, token;
+    ngx_str_t                     cookie, args[2];
     login_wait_t                 *wait;
     ngx_http_cleanup_t           *cln;
     ngx_guildlog_login_person_t   person;
@@ -512,11 +505,13 @@ login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
     cln = ngx_http_cleanup_add(r, 0);
 
     if (rc != NGX_OK || wait == NULL || cln == NULL
-        || ngx_guildlog_login_flow_session(r->pool, &person, "m", &token)
+        || ngx_guildlog_login_flow_session(r->pool, &person, "r0", &args[0])
            != NGX_OK)
     {
         return NGX_ERROR;
     }
+
+    ngx_str_set(&args[1], "f");
 
     wait->request = r;
     wait->login = login;
@@ -527,7 +522,7 @@ login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
     wait->query = ngx_guildlog_db_pool_submit(
                       ngx_http_guildlog_worker.pools[login->database->index],
                       &ngx_guildlog_stmts[ngx_guildlog_stmt_session_end],
-                      &token, login_ended, wait);
+                      args, login_ended, wait);
 
     if (wait->query == NULL) {
         return NGX_ERROR;
@@ -990,11 +985,7 @@ session_take(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
 
     token->jti = person->user;
     token->kind = NGX_GUILDLOG_ADMIN;
-
-    /* what lasts longer than a request has to ask anew */
-
-    token->exp = ngx_min(person->expires,
-                         person->asked + NGX_GUILDLOG_LOGIN_FRESH);
+    token->exp = person->expires;
 
     ctx->person = person;
     ctx->cause = NGX_GUILDLOG_AUTH_OK;
@@ -1015,41 +1006,21 @@ session_open(ngx_http_request_t *r,
 
     rc = ngx_guildlog_login_cookie_open(r->pool, &login->keys, cookie, person);
 
-    if (rc != NGX_OK) {
-        return rc;
-    }
-
-    if (person->asked > ngx_time() + SESSION_AHEAD) {
-        person->asked = 0;
-    }
-
-    return person->expires <= ngx_time() ? NGX_DECLINED : NGX_OK;
+    return rc == NGX_OK && person->expires <= ngx_time() ? NGX_DECLINED : rc;
 }
 
 
 ngx_int_t
 ngx_http_guildlog_session_renew(ngx_http_guildlog_call_t *call,
-    void (*resume)(ngx_http_guildlog_call_t *call, ngx_int_t rc))
+    ngx_guildlog_db_result_t *result)
 {
-    ngx_str_t                     cookie;
-    ngx_uint_t                    status;
-    session_wait_t               *wait;
-    ngx_http_request_t           *r;
-    ngx_guildlog_login_person_t  *person;
+    session_wait_t      *wait;
+    ngx_http_request_t  *r;
 
     r = call->request;
-    person = call->ctx->person;
 
-    if (person == NULL
-        || ngx_time() < person->asked + NGX_GUILDLOG_LOGIN_FRESH)
-    {
-        return NGX_OK;
-    }
-
-    status = ngx_http_guildlog_visit_cached(person, &cookie);
-
-    if (status) {
-        return session_replace(call, status, &cookie);
+    if (ngx_http_guildlog_visit_rests(call->ctx->person)) {
+        return session_refuse(call, NGX_HTTP_SERVICE_UNAVAILABLE);
     }
 
     wait = ngx_pcalloc(r->pool, sizeof(session_wait_t));
@@ -1058,18 +1029,17 @@ ngx_http_guildlog_session_renew(ngx_http_guildlog_call_t *call,
     }
 
     wait->call = call;
-    wait->resume = resume;
+    wait->stmt = ngx_guildlog_db_pool_asked(result, r->pool, call->args);
     wait->visitor.handler = session_renewed;
     wait->visitor.data = wait;
 
-    if (ngx_http_guildlog_visit_renew(r, session_login(r), person,
-                                      &wait->visitor)
-        != NGX_OK)
+    if (wait->stmt == NULL
+        || ngx_http_guildlog_visit_renew(r, session_login(r),
+                                         call->ctx->person, &wait->visitor)
+           != NGX_OK)
     {
         return NGX_ERROR;
     }
-
-    r->main->count++;
 
     return NGX_AGAIN;
 }
@@ -1080,50 +1050,46 @@ session_renewed(void *data, ngx_uint_t status, const ngx_str_t *cookie)
 {
     session_wait_t *wait = data;
 
-    ngx_http_request_t  *r;
+    ngx_int_t                  rc;
+    ngx_http_request_t        *r;
+    ngx_http_guildlog_call_t  *call;
 
-    r = wait->call->request;
+    call = wait->call;
+    r = call->request;
 
     ngx_http_set_log_request(r->connection->log, r);
 
-    wait->resume(wait->call, session_replace(wait->call, status, cookie));
+    if (status == NGX_HTTP_OK) {
+
+        /* a standby may not have heard of it */
+
+        call->standby = NULL;
+        call->nargs = wait->stmt->nargs;
+
+        rc = ngx_http_guildlog_call_ask(call, wait->stmt, call->handler);
+
+    } else {
+        rc = session_refuse(call, status);
+    }
+
+    ngx_http_guildlog_call_finish(r, rc);
 }
 
 
-/* the request goes on with the new cookie, and the browser gets it */
-
 static ngx_int_t
-session_replace(ngx_http_guildlog_call_t *call, ngx_uint_t status,
-    const ngx_str_t *cookie)
+session_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status)
 {
-    ngx_int_t                 rc;
-    ngx_str_t                 value;
-    ngx_http_request_t       *r;
-    ngx_http_guildlog_ctx_t  *ctx;
+    ngx_http_request_t  *r;
 
     static const ngx_str_t  failed =
         ngx_string("the chat platform does not tell who may do this, "
                    "try again later");
 
     r = call->request;
-    ctx = call->ctx;
 
-    if (status == NGX_HTTP_OK) {
-        value.len = cookie->len;
-        value.data = ngx_pstrdup(r->main->pool, (ngx_str_t *) cookie);
-
-        if (value.data == NULL) {
-            return NGX_ERROR;
-        }
-
-        rc = session_take(r, ctx, &value);
-
-        if (rc != NGX_OK || ctx->cause == NGX_GUILDLOG_AUTH_OK) {
-            return rc == NGX_OK
-                   ? session_set(r, session_login(r), SESSION_COOKIE, &value,
-                                 ctx->person->expires - ngx_time())
-                   : rc;
-        }
+    if (r->header_sent) {
+        return ngx_http_guildlog_parts_abort(call, "what the platform said of "
+                                                   "the person is too old");
     }
 
     if (status == NGX_HTTP_SERVICE_UNAVAILABLE) {
@@ -1136,71 +1102,11 @@ session_replace(ngx_http_guildlog_call_t *call, ngx_uint_t status,
         return ngx_http_guildlog_call_refuse(call, status, &failed);
     }
 
-    ctx->cause = NGX_GUILDLOG_AUTH_REVOKED;
+    call->ctx->cause = NGX_GUILDLOG_AUTH_REVOKED;
 
-    if (ngx_http_guildlog_response_challenge(r, ctx) != NGX_OK) {
+    if (ngx_http_guildlog_response_challenge(r, call->ctx) != NGX_OK) {
         return NGX_ERROR;
     }
 
     return ngx_http_guildlog_call_refuse(call, NGX_HTTP_UNAUTHORIZED, NULL);
-}
-
-
-/*
- * GET /me: what the cookie tells of the person; the database adds the names of
- * the guilds, and those whose list of access has the person.
- */
-
-ngx_int_t
-ngx_http_guildlog_me_start(ngx_http_guildlog_call_t *call)
-{
-    ngx_uint_t                    i;
-    ngx_guildlog_json_t           w;
-    ngx_guildlog_login_person_t  *person;
-
-    person = call->ctx->person;
-
-    ngx_guildlog_json_init(&w, call->request->pool,
-                           256 + 100 * person->nguilds);
-    ngx_guildlog_json_begin(&w, '{');
-
-    ngx_guildlog_json_key(&w, "id");
-    ngx_guildlog_json_string(&w, &person->user);
-    ngx_guildlog_json_key(&w, "name");
-    ngx_guildlog_json_string(&w, &person->name);
-    me_picture(&w, "avatar", &person->avatar);
-
-    ngx_guildlog_json_key(&w, "servers");
-    ngx_guildlog_json_begin(&w, '[');
-
-    for (i = 0; i < person->nguilds; i++) {
-        ngx_guildlog_json_begin(&w, '{');
-        ngx_guildlog_json_key(&w, "id");
-        ngx_guildlog_json_string(&w, &person->guilds[i].id);
-        me_picture(&w, "icon", &person->guilds[i].icon);
-        ngx_guildlog_json_end(&w);
-    }
-
-    ngx_guildlog_json_end(&w);
-    ngx_guildlog_json_end(&w);
-
-    if (ngx_guildlog_json_written(&w, &call->args[call->nargs++]) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    return ngx_http_guildlog_call_ask(call, call->route->stmt,
-                                      ngx_http_guildlog_response_result);
-}
-
-
-static void
-me_picture(ngx_guildlog_json_t *w, const char *key, const ngx_str_t *name)
-{
-    ngx_guildlog_json_key(w, key);
-
-    if (name->len) {
-        ngx_guildlog_json_string(w, name);
-    } else {
-        ngx_guildlog_json_null(w);
-    }
 }

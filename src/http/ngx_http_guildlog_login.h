@@ -12,8 +12,8 @@
 
 
 /*
- * The platform and the database are asked who a person is, and what the person
- * manages, and a cookie is made of that.  A visit belongs to the worker:
+ * The platform is asked who a person is, and what the person manages, and the
+ * database keeps that.  A visit belongs to the worker:
  * several requests may wait for one, and it ends when none does.
  */
 
@@ -22,10 +22,10 @@ typedef struct ngx_http_guildlog_visit_s  ngx_http_guildlog_visit_t;
 
 /*
  * A request that waits for a visit.  The handler is called from the event loop,
- * once, unless the request has ended before.  The status: 200: there is a
- * cookie; 400: the platform does not know the code; 401: the session is over;
- * 403: it was begun before; 503: the platform or the database did not answer as
- * it should.
+ * once, unless the request has ended before.  The status: 200: the session is
+ * as new, or there is the cookie of one that has begun; 400: the platform does
+ * not know the code; 401: the session is over; 403: it was begun before; 503:
+ * the platform or the database did not answer as it should.
  */
 
 typedef struct {
@@ -45,7 +45,7 @@ ngx_int_t ngx_http_guildlog_visit_begin(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *session,
     const ngx_str_t *form, ngx_http_guildlog_visitor_t *visitor);
 
-/* asks anew for the person of a cookie, or joins who does; the same */
+/* asks anew for the person of a session, or joins who does; the same */
 ngx_int_t ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login,
     const ngx_guildlog_login_person_t *person,
@@ -54,12 +54,9 @@ ngx_int_t ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
 /* the worker may wait no longer: all visits end with 503 */
 void ngx_http_guildlog_visit_expire(void);
 
-/*
- * What came of a renewal, not long ago; a status as above, 0: it is not known.
- * The cookie is valid until the event loop is next.
- */
-ngx_uint_t ngx_http_guildlog_visit_cached(
-    const ngx_guildlog_login_person_t *person, ngx_str_t *cookie);
+/* 1: what was asked for that person failed a moment ago */
+ngx_uint_t ngx_http_guildlog_visit_rests(
+    const ngx_guildlog_login_person_t *person);
 
 
 #endif /* _NGX_HTTP_GUILDLOG_LOGIN_H_INCLUDED_ */

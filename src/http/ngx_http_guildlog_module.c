@@ -30,7 +30,7 @@
 
 
 #define WORKER_CACHE  4096    /* tokens a worker remembers */
-#define WORKER_VISITS 4194304 /* bytes, of renewed cookies */
+#define WORKER_RESTS  262144  /* bytes, of people who cannot be renewed */
 #define WORKER_IDLE   4       /* connections to the platform */
 
 
@@ -446,9 +446,8 @@ worker_init(ngx_cycle_t *cycle)
     }
 
     if (gmcf->logs_in) {
-        worker->visits = ngx_guildlog_cache_create(WORKER_VISITS, 0,
-                                                   cycle->log);
-        if (worker->visits == NULL) {
+        worker->rests = ngx_guildlog_cache_create(WORKER_RESTS, 0, cycle->log);
+        if (worker->rests == NULL) {
             return NGX_ERROR;
         }
     }
@@ -670,7 +669,7 @@ worker_exit(ngx_cycle_t *cycle)
     worker->npools = 0;
 
     worker_forget(&worker->cache);
-    worker_forget(&worker->visits);
+    worker_forget(&worker->rests);
     worker_forget(&worker->pages);
     worker_forget(&worker->strings);
 

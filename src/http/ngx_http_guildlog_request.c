@@ -10,8 +10,6 @@
 
 
 static void request_cleanup(void *data);
-static void request_resume(ngx_http_guildlog_call_t *call, ngx_int_t rc);
-static ngx_int_t request_serve(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_admit(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_refuse_unread(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_match(ngx_http_guildlog_call_t *call);
@@ -20,8 +18,6 @@ static ngx_int_t request_method_not_allowed(ngx_http_guildlog_call_t *call,
     ngx_uint_t methods);
 static ngx_int_t request_permit(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_bind(ngx_http_guildlog_call_t *call);
-static ngx_int_t request_bind_person(ngx_http_guildlog_call_t *call,
-    ngx_uint_t pro);
 static void request_bind_digit(ngx_http_guildlog_call_t *call,
     const char *digit);
 static ngx_int_t request_skip(ngx_http_guildlog_call_t *call);
@@ -38,6 +34,10 @@ static ngx_uint_t body_is_type(ngx_http_request_t *r,
 static void body_read_handler(ngx_http_request_t *r);
 static ngx_int_t body_read_more(ngx_http_guildlog_call_t *call);
 static ngx_int_t body_take(ngx_http_guildlog_call_t *call);
+
+
+/* of a session: the platform has to be asked first, see session.sql */
+#define CALL_ASK_ANEW  "GL419"
 
 
 _Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
@@ -60,7 +60,6 @@ static const ngx_http_guildlog_endpoint_t  request_endpoints[] = {
     { NULL, ngx_http_guildlog_large_start, NULL },
     { request_bind_body, ngx_http_guildlog_token_start, NULL },
     { NULL, request_submit, ngx_http_guildlog_types_answer },
-    { NULL, ngx_http_guildlog_me_start, NULL },
     { NULL, request_submit, ngx_http_guildlog_entry_answer },
     { NULL, ngx_http_guildlog_histogram_start, NULL },
     { NULL, ngx_http_guildlog_page_start, NULL },
@@ -111,7 +110,19 @@ ngx_http_guildlog_request_handler(ngx_http_request_t *r)
     rc = request_admit(call);
 
     if (rc == NGX_OK) {
-        rc = request_serve(call);
+        rc = request_match(call);
+    }
+
+    if (rc == NGX_OK) {
+        rc = request_permit(call);
+    }
+
+    if (rc == NGX_OK) {
+        rc = request_bind(call);
+    }
+
+    if (rc == NGX_OK) {
+        rc = call->route->body ? body_read(call) : request_skip(call);
     }
 
     if (rc == NGX_AGAIN) {
@@ -188,53 +199,6 @@ ngx_http_guildlog_request_expire(void)
 }
 
 
-/* the person of the cookie was asked for anew */
-
-static void
-request_resume(ngx_http_guildlog_call_t *call, ngx_int_t rc)
-{
-    ngx_connection_t  *c;
-
-    c = call->request->connection;
-
-    if (rc == NGX_OK) {
-        rc = request_serve(call);
-    }
-
-    if (rc == NGX_AGAIN) {
-        ngx_http_finalize_request(call->request, NGX_DONE);
-        ngx_http_run_posted_requests(c);
-        return;
-    }
-
-    ngx_http_guildlog_call_finish(call->request, rc);
-}
-
-
-static ngx_int_t
-request_serve(ngx_http_guildlog_call_t *call)
-{
-    ngx_int_t  rc;
-
-    rc = request_match(call);
-
-    if (rc == NGX_OK) {
-        rc = request_permit(call);
-    }
-
-    if (rc == NGX_OK) {
-        rc = request_bind(call);
-    }
-
-    if (rc == NGX_OK) {
-        rc = call->route->body ? body_read(call)
-                               : request_skip(call);
-    }
-
-    return rc;
-}
-
-
 /* verifies the token, or the cookie, and charges the rate limit */
 
 static ngx_int_t
@@ -275,7 +239,7 @@ request_admit(ngx_http_guildlog_call_t *call)
     }
 
     if (ctx->authenticated) {
-        return ngx_http_guildlog_session_renew(call, request_resume);
+        return NGX_OK;
     }
 
     /* nginx has not read all headers: the token may be in the rest */
@@ -613,49 +577,29 @@ request_bind(ngx_http_guildlog_call_t *call)
 }
 
 
+/* a session stands where the id of a token does */
+
 ngx_int_t
 ngx_http_guildlog_call_bot(ngx_http_guildlog_call_t *call, ngx_uint_t pro)
 {
+    char  rights[3];
+
     ngx_str_set(&call->args[NGX_HTTP_GUILDLOG_CALL_BOT], "0");
 
     if (pro) {
         ngx_str_set(&call->args[NGX_HTTP_GUILDLOG_CALL_BOT], "1");
     }
 
-    return call->ctx->person ? request_bind_person(call, pro) : NGX_OK;
-}
-
-
-/*
- * A session stands where the id of a token does.  Where the platform does not
- * say that the person manages the guild, the list of access decides.
- */
-
-static ngx_int_t
-request_bind_person(ngx_http_guildlog_call_t *call, ngx_uint_t pro)
-{
-    char                          rights[3];
-    ngx_uint_t                    i;
-    ngx_guildlog_login_person_t  *person;
-
-    person = call->ctx->person;
+    if (call->ctx->person == NULL) {
+        return NGX_OK;
+    }
 
     rights[0] = (call->route->method & NGX_GUILDLOG_GET) ? 'r' : 'w';
     rights[1] = pro ? '1' : '0';
     rights[2] = '\0';
 
-    if (call->guild.len == 1) {
-        ngx_memcpy(rights, "m", 2);
-    }
-
-    for (i = 0; i < person->nguilds; i++) {
-        if (ngx_guildlog_str_eq(&person->guilds[i].id, &call->guild)) {
-            ngx_memcpy(rights, "m", 2);
-            break;
-        }
-    }
-
-    return ngx_guildlog_login_flow_session(call->request->pool, person, rights,
+    return ngx_guildlog_login_flow_session(call->request->pool,
+                                           call->ctx->person, rights,
                                            &call->args[0]);
 }
 
@@ -1071,10 +1015,20 @@ call_done(void *data, ngx_guildlog_db_result_t *result)
 
     /* nobody has a share of the primary on top of that of the standby */
 
-    rc = call->standby && result->outcome != NGX_GUILDLOG_DB_ROWS
-         && result->outcome != NGX_GUILDLOG_DB_SHARE_TAKEN
-         ? ngx_http_guildlog_call_primary(call, result)
-         : call->handler(call, result);
+    if (call->standby && result->outcome != NGX_GUILDLOG_DB_ROWS
+        && result->outcome != NGX_GUILDLOG_DB_SHARE_TAKEN)
+    {
+        rc = ngx_http_guildlog_call_primary(call, result);
+
+    } else if (call->ctx->person
+               && result->outcome == NGX_GUILDLOG_DB_REFUSED
+               && ngx_strcmp(result->sqlstate, CALL_ASK_ANEW) == 0)
+    {
+        rc = ngx_http_guildlog_session_renew(call, result);
+
+    } else {
+        rc = call->handler(call, result);
+    }
 
     ngx_http_guildlog_call_finish(r, rc);
 }

@@ -61,13 +61,11 @@ ngx_int_t ngx_http_guildlog_session_authenticate(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx);
 
 /*
- * Asks the platform anew if the cookie is old; as a step of request.c, which
- * resume() goes on from.  What it returned is not what finalizes the request.
+ * The database does not do it before the platform is asked anew: asks both.
+ * Returns as the handler of the result, which gets the next one.
  */
 ngx_int_t ngx_http_guildlog_session_renew(ngx_http_guildlog_call_t *call,
-    void (*resume)(ngx_http_guildlog_call_t *call, ngx_int_t rc));
-
-ngx_int_t ngx_http_guildlog_me_start(ngx_http_guildlog_call_t *call);
+    ngx_guildlog_db_result_t *result);
 
 ngx_int_t ngx_http_guildlog_types_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);

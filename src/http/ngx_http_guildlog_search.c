@@ -826,10 +826,9 @@ ngx_http_guildlog_search_ids(ngx_str_t *array, ngx_pool_t *pool,
 
 
 /*
- * Who may search now.  A guild, or a person whose right to it only the
- * database knows, has one request of a worker at work at a time, and a line of
- * others that wait.  Those at work judge in one moment of each iteration of the
- * event loop together, in rounds.
+ * Who may search now.  A guild, or a person who signed in, has one request of a
+ * worker at work at a time, and a line of others that wait.  Those at work
+ * judge in one moment of each iteration of the event loop together, in rounds.
  */
 
 /* it may begin when others of its guild leave it one, or is refused */

@@ -1,8 +1,8 @@
 
 /*
  * A visit, top-down: the platform exchanges the code, tells who the person is,
- * and which guilds the person manages; the database tells which of these are
- * known.  A renewal begins with the guilds.
+ * and which guilds the person manages; the database keeps that.  A renewal gets
+ * the platform's token from the database, and asks for the guilds.
  */
 
 #include "http/ngx_http_guildlog_login.h"
@@ -22,6 +22,8 @@
 
 /* s for which a renewal that failed is not tried again */
 #define VISIT_REST  5
+
+#define VISIT_ARGS  7
 
 
 /* a step: takes what was asked for, and returns the status with which the visit
@@ -68,15 +70,6 @@ struct ngx_http_guildlog_visit_s {
 };
 
 
-/* the cookie is behind it */
-
-typedef struct {
-    time_t                         until;
-    ngx_uint_t                     status;
-    size_t                         len;
-} visit_cached_t;
-
-
 static ngx_http_guildlog_visit_t *visit_create(
     const ngx_http_guildlog_login_conf_t *login);
 static ngx_int_t visit_join(ngx_http_guildlog_visit_t *visit,
@@ -84,10 +77,11 @@ static ngx_int_t visit_join(ngx_http_guildlog_visit_t *visit,
 static void visit_leave(void *data);
 static ngx_int_t visit_copy(ngx_pool_t *pool, ngx_str_t *text);
 static ngx_int_t visit_bearer(ngx_http_guildlog_visit_t *visit);
+static ngx_int_t visit_access(ngx_http_guildlog_visit_t *visit, json_t *json);
 static ngx_int_t visit_token(ngx_http_guildlog_visit_t *visit, json_t *json);
 static ngx_int_t visit_user(ngx_http_guildlog_visit_t *visit, json_t *json);
 static ngx_int_t visit_guilds(ngx_http_guildlog_visit_t *visit, json_t *json);
-static ngx_int_t visit_known(ngx_http_guildlog_visit_t *visit, json_t *json);
+static ngx_int_t visit_kept(ngx_http_guildlog_visit_t *visit, json_t *json);
 static void visit_ask(ngx_http_guildlog_visit_t *visit, const char *path,
     ngx_http_guildlog_visit_pt answered);
 static void visit_told(ngx_http_guildlog_visit_t *visit, ngx_uint_t status,
@@ -96,7 +90,10 @@ static ngx_int_t visit_submit(ngx_http_guildlog_visit_t *visit,
     const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args,
     ngx_guildlog_db_handler_pt handler);
 static void visit_result(void *data, ngx_guildlog_db_result_t *result);
-static ngx_int_t visit_end_session(ngx_http_guildlog_visit_t *visit);
+static ngx_int_t visit_session(ngx_http_guildlog_visit_t *visit,
+    ngx_str_t *token);
+static ngx_int_t visit_end_session(ngx_http_guildlog_visit_t *visit,
+    const char *whole);
 static void visit_session_ended(void *data, ngx_guildlog_db_result_t *result);
 static void visit_step(ngx_http_guildlog_visit_t *visit, ngx_str_t *text);
 static void visit_end(ngx_http_guildlog_visit_t *visit, ngx_uint_t status);
@@ -122,7 +119,7 @@ static ngx_uint_t visit_ask_judge(ngx_http_guildlog_visit_t *visit,
     ngx_guildlog_client_response_t *response);
 static void visit_ask_cancel(ngx_http_guildlog_visit_t *visit);
 static ngx_uint_t visit_ask_tells(void);
-static void visit_cache_store(ngx_http_guildlog_visit_t *visit);
+static void visit_rest(ngx_http_guildlog_visit_t *visit);
 
 
 /* those of this worker that are under way */
@@ -182,9 +179,9 @@ ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
     const ngx_guildlog_login_person_t *person,
     ngx_http_guildlog_visitor_t *visitor)
 {
-    ngx_queue_t                  *q;
-    ngx_http_guildlog_visit_t    *visit;
-    ngx_guildlog_login_person_t  *copy;
+    ngx_str_t                   token;
+    ngx_queue_t                *q;
+    ngx_http_guildlog_visit_t  *visit;
 
     ngx_guildlog_queue_each(q, &visit_all) {
         visit = ngx_queue_data(q, ngx_http_guildlog_visit_t, queue);
@@ -203,22 +200,25 @@ ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
 
     visit->renews = 1;
 
-    copy = &visit->person;
-    *copy = *person;
+    visit->person.session = person->session;
+    visit->person.user = person->user;
+    visit->answered = visit_access;
 
-    if (visit_copy(visit->pool, &copy->session) != NGX_OK
-        || visit_copy(visit->pool, &copy->user) != NGX_OK
-        || visit_copy(visit->pool, &copy->name) != NGX_OK
-        || visit_copy(visit->pool, &copy->avatar) != NGX_OK
-        || visit_copy(visit->pool, &copy->access) != NGX_OK
-        || visit_bearer(visit) != NGX_OK
+    if (visit_copy(visit->pool, &visit->person.session) != NGX_OK
+        || visit_copy(visit->pool, &visit->person.user) != NGX_OK
+        || visit_session(visit, &token) != NGX_OK
         || visit_join(visit, r, visitor) != NGX_OK)
     {
         visit_destroy(visit);
         return NGX_ERROR;
     }
 
-    visit_ask(visit, "/users/@me/guilds", visit_guilds);
+    if (visit_submit(visit, &ngx_guildlog_stmts[ngx_guildlog_stmt_session_ask],
+                     &token, visit_result)
+        != NGX_AGAIN)
+    {
+        visit_ask_fail(visit);
+    }
 
     return NGX_OK;
 }
@@ -244,6 +244,8 @@ visit_create(const ngx_http_guildlog_login_conf_t *login)
     visit->fd = (ngx_socket_t) -1;
     visit->pool = pool;
     visit->login = login;
+    visit->timer.data = visit;
+    visit->timer.log = ngx_cycle->log;
 
     ngx_queue_init(&visit->visitors);
     ngx_queue_insert_tail(&visit_all, &visit->queue);
@@ -370,53 +372,94 @@ visit_user(ngx_http_guildlog_visit_t *visit, json_t *json)
 
 
 static ngx_int_t
+visit_access(ngx_http_guildlog_visit_t *visit, json_t *json)
+{
+    ngx_int_t   rc;
+    ngx_str_t   sealed;
+
+    /* another worker, or another machine, was faster */
+
+    if (json_object_size(json) == 0) {
+        return NGX_HTTP_OK;
+    }
+
+    sealed = ngx_guildlog_json_text(json_object_get(json, "access"));
+
+    rc = ngx_guildlog_login_cookie_open_access(visit->pool,
+                                               &visit->login->keys, &sealed,
+                                               &visit->person);
+
+    /* it was sealed with a secret that is not there any more */
+
+    if (rc == NGX_DECLINED) {
+        return visit_end_session(visit, "f");
+    }
+
+    if (rc != NGX_OK || visit_bearer(visit) != NGX_OK) {
+        return NGX_HTTP_SERVICE_UNAVAILABLE;
+    }
+
+    visit_ask(visit, "/users/@me/guilds", visit_guilds);
+
+    return NGX_AGAIN;
+}
+
+
+static ngx_int_t
 visit_guilds(ngx_http_guildlog_visit_t *visit, json_t *json)
 {
-    ngx_int_t                   rc;
-    ngx_str_t                   args[4];
-    const ngx_guildlog_stmt_t  *stmt;
+    ngx_int_t                     rc;
+    ngx_str_t                     args[VISIT_ARGS], ids, icons;
+    const ngx_guildlog_stmt_t    *stmt;
+    ngx_guildlog_login_person_t  *person;
 
-    visit->person.asked = ngx_time();
+    person = &visit->person;
 
-    if (ngx_guildlog_login_answer_guilds(visit->pool, json, &visit->person)
-        != NGX_OK)
+    if (ngx_guildlog_login_answer_guilds(visit->pool, json, person) != NGX_OK
+        || ngx_guildlog_login_answer_arrays(visit->pool, person, &ids, &icons)
+           != NGX_OK)
     {
         return NGX_HTTP_SERVICE_UNAVAILABLE;
     }
 
     if (visit->renews) {
         stmt = &ngx_guildlog_stmts[ngx_guildlog_stmt_session_renew];
-        rc = ngx_guildlog_login_flow_session(visit->pool, &visit->person, "m",
-                                             &args[0]);
+        rc = visit_session(visit, &args[0]);
+        args[1] = ids;
+        args[2] = icons;
 
     } else {
         stmt = &ngx_guildlog_stmts[ngx_guildlog_stmt_session_begin];
-        args[0] = visit->person.session;
-        args[1] = visit->person.user;
-        args[2] = visit->person.name;
-        rc = NGX_OK;
+        args[0] = person->session;
+        args[1] = person->user;
+        args[2] = person->name;
+        args[3] = ids;
+        args[4] = person->avatar;
+        args[5] = icons;
+        rc = ngx_guildlog_login_cookie_access(visit->pool,
+                                              &visit->login->keys, person,
+                                              &args[6]);
+
+        if (person->avatar.len == 0) {
+            ngx_str_null(&args[4]);
+        }
     }
 
-    if (rc != NGX_OK
-        || ngx_guildlog_login_answer_ids(visit->pool, &visit->person,
-                                         &args[stmt->nargs - 1])
-           != NGX_OK)
-    {
+    if (rc != NGX_OK) {
         return NGX_HTTP_SERVICE_UNAVAILABLE;
     }
 
-    visit->answered = visit_known;
+    visit->answered = visit_kept;
 
     return visit_submit(visit, stmt, args, visit_result);
 }
 
 
 static ngx_int_t
-visit_known(ngx_http_guildlog_visit_t *visit, json_t *json)
+visit_kept(ngx_http_guildlog_visit_t *visit, json_t *json)
 {
-    if (ngx_guildlog_login_answer_known(visit->pool, json, &visit->person)
-        != NGX_OK
-        || ngx_guildlog_login_cookie(visit->pool, &visit->login->keys,
+    if (!visit->renews
+        && ngx_guildlog_login_cookie(visit->pool, &visit->login->keys,
                                      &visit->person, &visit->cookie)
            != NGX_OK)
     {
@@ -432,6 +475,16 @@ visit_known(ngx_http_guildlog_visit_t *visit, json_t *json)
 }
 
 
+/* the session, where a token's id stands: of no server, so with any right */
+
+static ngx_int_t
+visit_session(ngx_http_guildlog_visit_t *visit, ngx_str_t *token)
+{
+    return ngx_guildlog_login_flow_session(visit->pool, &visit->person, "r0",
+                                           token);
+}
+
+
 static void
 visit_ask(ngx_http_guildlog_visit_t *visit, const char *path,
     ngx_http_guildlog_visit_pt answered)
@@ -441,9 +494,6 @@ visit_ask(ngx_http_guildlog_visit_t *visit, const char *path,
     visit->answered = answered;
 
     visit->until = ngx_current_msec + VISIT_ASK_PLATFORM;
-
-    visit->timer.data = visit;
-    visit->timer.log = ngx_cycle->log;
 
     visit_ask_begin(visit);
 }
@@ -464,7 +514,7 @@ visit_told(ngx_http_guildlog_visit_t *visit, ngx_uint_t status,
 
     } else if (status == NGX_HTTP_UNAUTHORIZED) {
 
-        if (visit_end_session(visit) != NGX_AGAIN) {
+        if (visit_end_session(visit, "t") != NGX_AGAIN) {
             visit_end(visit, NGX_HTTP_SERVICE_UNAVAILABLE);
         }
 
@@ -515,21 +565,23 @@ visit_result(void *data, ngx_guildlog_db_result_t *result)
 }
 
 
-static ngx_int_t
-visit_end_session(ngx_http_guildlog_visit_t *visit)
-{
-    ngx_str_t  token;
+/* whole: "t": all that the person has */
 
-    if (ngx_guildlog_login_flow_session(visit->pool, &visit->person, "m",
-                                        &token)
-        != NGX_OK)
-    {
-        return NGX_ERROR;
+static ngx_int_t
+visit_end_session(ngx_http_guildlog_visit_t *visit, const char *whole)
+{
+    ngx_str_t  args[2];
+
+    args[1].data = (u_char *) whole;
+    args[1].len = 1;
+
+    if (visit_session(visit, &args[0]) != NGX_OK) {
+        return NGX_HTTP_SERVICE_UNAVAILABLE;
     }
 
     return visit_submit(visit,
                         &ngx_guildlog_stmts[ngx_guildlog_stmt_session_end],
-                        &token, visit_session_ended);
+                        args, visit_session_ended);
 }
 
 
@@ -579,8 +631,8 @@ visit_end(ngx_http_guildlog_visit_t *visit, ngx_uint_t status)
     visit->status = status;
     visit->ended = 1;
 
-    if (visit->renews) {
-        visit_cache_store(visit);
+    if (visit->renews && status == NGX_HTTP_SERVICE_UNAVAILABLE) {
+        visit_rest(visit);
     }
 
     /* who comes from now on joins no more */
@@ -979,71 +1031,31 @@ visit_ask_tells(void)
 
 
 /*
- * What came of renewals, not long ago: in the worker's cache.
- */
-
-/*
- * A browser sends several requests with the same old cookie, and a script may
- * never take the new one: the platform is not asked for each of them.  What
- * failed counts for all sessions of a person.
+ * The platform is not asked for each request of a person whom it does not
+ * answer for.
  */
 
 static void
-visit_cache_store(ngx_http_guildlog_visit_t *visit)
+visit_rest(ngx_http_guildlog_visit_t *visit)
 {
-    time_t           until;
-    ngx_str_t       *key;
-    visit_cached_t  *cached;
+    time_t  *until;
 
-    key = &visit->person.session;
-    until = ngx_time() + NGX_GUILDLOG_LOGIN_FRESH;
-
-    if (visit->status == NGX_HTTP_OK) {
-        until = visit->person.asked + NGX_GUILDLOG_LOGIN_FRESH;
-
-    } else if (visit->status != NGX_HTTP_UNAUTHORIZED) {
-        key = &visit->person.user;
-        until = ngx_time() + VISIT_REST;
-    }
-
-    cached = ngx_guildlog_cache_store(ngx_http_guildlog_worker.visits, key,
-                                      sizeof(visit_cached_t)
-                                      + visit->cookie.len, 0);
-    if (cached == NULL) {
-        return;
-    }
-
-    cached->until = until;
-    cached->status = visit->status;
-    cached->len = visit->cookie.len;
-
-    if (cached->len) {
-        ngx_memcpy(cached + 1, visit->cookie.data, cached->len);
+    until = ngx_guildlog_cache_store(ngx_http_guildlog_worker.rests,
+                                     &visit->person.user, sizeof(time_t), 0);
+    if (until) {
+        *until = ngx_time() + VISIT_REST;
     }
 }
 
 
 ngx_uint_t
-ngx_http_guildlog_visit_cached(const ngx_guildlog_login_person_t *person,
-    ngx_str_t *cookie)
+ngx_http_guildlog_visit_rests(const ngx_guildlog_login_person_t *person)
 {
-    ngx_str_t        key;
-    visit_cached_t  *cached;
+    time_t     *until;
+    ngx_str_t   key;
 
-    key = person->session;
-    cached = ngx_guildlog_cache_find(ngx_http_guildlog_worker.visits, &key);
+    key = person->user;
+    until = ngx_guildlog_cache_find(ngx_http_guildlog_worker.rests, &key);
 
-    if (cached == NULL || cached->until <= ngx_time()) {
-        key = person->user;
-        cached = ngx_guildlog_cache_find(ngx_http_guildlog_worker.visits, &key);
-    }
-
-    if (cached == NULL || cached->until <= ngx_time()) {
-        return 0;
-    }
-
-    cookie->data = (u_char *) (cached + 1);
-    cookie->len = cached->len;
-
-    return cached->status;
+    return until && *until > ngx_time();
 }

@@ -1,6 +1,6 @@
 
 /*
- * Signing in with the chat platform: what a cookie holds, what the platform is
+ * Signing in with the chat platform: what is sealed, what the platform is
  * asked and what it answers.  Pure.
  */
 
@@ -12,11 +12,8 @@
 #include "base/ngx_guildlog_seal.h"
 
 
-#define NGX_GUILDLOG_LOGIN_GUILDS   100
-
 /* s */
 #define NGX_GUILDLOG_LOGIN_LIVES     43200
-#define NGX_GUILDLOG_LOGIN_FRESH     900
 #define NGX_GUILDLOG_LOGIN_STARTS    600
 
 /* bytes; random, and as hexadecimal digits */
@@ -24,11 +21,11 @@
 #define NGX_GUILDLOG_LOGIN_DIGITS    32
 #define NGX_GUILDLOG_LOGIN_VERIFIER  32
 
-/* of a cookie's value; with its name and attributes it stays below 4096 */
-#define NGX_GUILDLOG_LOGIN_COOKIE    4000
+/* of what is sealed, at most */
+#define NGX_GUILDLOG_LOGIN_SEALED    1024
 
 
-/* the keys of cookies, and whom they are for */
+/* the keys of what is sealed, and whom they are for */
 
 typedef struct {
     ngx_str_t                      client;   /* the id at the platform */
@@ -53,14 +50,15 @@ typedef struct {
 } ngx_guildlog_login_guild_t;
 
 
+/* a session; what stands behind expires only a visit knows */
+
 typedef struct {
     ngx_str_t                      session;  /* hexadecimal */
     ngx_str_t                      user;
+    time_t                         expires;
     ngx_str_t                      name;
     ngx_str_t                      avatar;   /* empty: none */
     ngx_str_t                      access;   /* the platform's token */
-    time_t                         expires;
-    time_t                         asked;    /* the platform, last */
     ngx_guildlog_login_guild_t    *guilds;   /* that the person manages */
     ngx_uint_t                     nguilds;
 } ngx_guildlog_login_person_t;
@@ -70,8 +68,7 @@ typedef struct {
  * ngx_guildlog_login_cookie.c
  *
  * open: NGX_DECLINED if none of the keys made it, or not for this.  What is
- * found lives as long as the pool.  A person's cookie holds 100 guilds; where
- * their icons are too long for it, it leaves out icons.
+ * found lives as long as the pool.
  */
 
 ngx_int_t ngx_guildlog_login_cookie_start(ngx_pool_t *pool,
@@ -81,11 +78,20 @@ ngx_int_t ngx_guildlog_login_cookie_open_start(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys, const ngx_str_t *cookie,
     ngx_guildlog_login_start_t *start);
 
+/* names the session */
 ngx_int_t ngx_guildlog_login_cookie(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys,
     const ngx_guildlog_login_person_t *person, ngx_str_t *cookie);
 ngx_int_t ngx_guildlog_login_cookie_open(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys, const ngx_str_t *cookie,
+    ngx_guildlog_login_person_t *person);
+
+/* the platform's token, as the database keeps it for this session alone */
+ngx_int_t ngx_guildlog_login_cookie_access(ngx_pool_t *pool,
+    const ngx_guildlog_login_keys_t *keys,
+    const ngx_guildlog_login_person_t *person, ngx_str_t *sealed);
+ngx_int_t ngx_guildlog_login_cookie_open_access(ngx_pool_t *pool,
+    const ngx_guildlog_login_keys_t *keys, const ngx_str_t *sealed,
     ngx_guildlog_login_person_t *person);
 
 /* the cookie of that name in a header "Cookie"; NGX_DECLINED: there is none */
@@ -114,8 +120,8 @@ ngx_int_t ngx_guildlog_login_flow_form(ngx_pool_t *pool, const ngx_str_t *code,
     ngx_str_t *form);
 
 /*
- * The session where a token's id stands for the database: rights are "m", or
- * what sql/functions/core/session.sql says.
+ * The session where a token's id stands for the database: for rights see
+ * sql/functions/core/session.sql.
  */
 ngx_int_t ngx_guildlog_login_flow_session(ngx_pool_t *pool,
     const ngx_guildlog_login_person_t *person, const char *rights,
@@ -142,13 +148,10 @@ ngx_int_t ngx_guildlog_login_answer_user(const json_t *json,
 ngx_int_t ngx_guildlog_login_answer_guilds(ngx_pool_t *pool,
     const json_t *json, ngx_guildlog_login_person_t *person);
 
-/* keeps those that an array of ids names, in its order; 100 at most */
-ngx_int_t ngx_guildlog_login_answer_known(ngx_pool_t *pool,
-    const json_t *ids, ngx_guildlog_login_person_t *person);
-
-/* the ids as an SQL array */
-ngx_int_t ngx_guildlog_login_answer_ids(ngx_pool_t *pool,
-    const ngx_guildlog_login_person_t *person, ngx_str_t *ids);
+/* their ids and their icons, as SQL arrays */
+ngx_int_t ngx_guildlog_login_answer_arrays(ngx_pool_t *pool,
+    const ngx_guildlog_login_person_t *person, ngx_str_t *ids,
+    ngx_str_t *icons);
 
 
 #endif /* _NGX_GUILDLOG_LOGIN_H_INCLUDED_ */

@@ -170,67 +170,40 @@ answer_icon(const json_t *icon)
 
 
 ngx_int_t
-ngx_guildlog_login_answer_known(ngx_pool_t *pool, const json_t *ids,
-    ngx_guildlog_login_person_t *person)
+ngx_guildlog_login_answer_arrays(ngx_pool_t *pool,
+    const ngx_guildlog_login_person_t *person, ngx_str_t *ids,
+    ngx_str_t *icons)
 {
-    size_t                       i;
-    json_t                      *one;
-    ngx_str_t                    id;
-    ngx_uint_t                   j, n;
-    ngx_guildlog_login_guild_t  *known;
+    u_char                            *p, *q;
+    ngx_uint_t                         i;
+    const char                        *comma;
+    const ngx_guildlog_login_guild_t  *guild;
 
-    n = ngx_min(json_array_size(ids), NGX_GUILDLOG_LOGIN_GUILDS);
+    p = ngx_pnalloc(pool, 2 + person->nguilds * (1 + NGX_INT64_LEN));
+    q = ngx_pnalloc(pool, 2 + person->nguilds * (3 + ANSWER_ICON));
 
-    known = ngx_palloc(pool, (n + 1) * sizeof(ngx_guildlog_login_guild_t));
-    if (known == NULL) {
-        return NGX_ERROR;
-    }
-
-    n = 0;
-
-    json_array_foreach(ids, i, one) {
-        id = ngx_guildlog_json_text(one);
-
-        if (n == NGX_GUILDLOG_LOGIN_GUILDS) {
-            break;
-        }
-
-        for (j = 0; j < person->nguilds; j++) {
-            if (ngx_guildlog_str_eq(&person->guilds[j].id, &id)) {
-                known[n++] = person->guilds[j];
-                break;
-            }
-        }
-    }
-
-    person->guilds = known;
-    person->nguilds = n;
-
-    return NGX_OK;
-}
-
-
-ngx_int_t
-ngx_guildlog_login_answer_ids(ngx_pool_t *pool,
-    const ngx_guildlog_login_person_t *person, ngx_str_t *ids)
-{
-    u_char      *p;
-    ngx_uint_t   i;
-
-    p = ngx_pnalloc(pool, 2 + person->nguilds * 21);
-    if (p == NULL) {
+    if (p == NULL || q == NULL) {
         return NGX_ERROR;
     }
 
     ids->data = p;
+    icons->data = q;
     *p++ = '{';
+    *q++ = '{';
 
     for (i = 0; i < person->nguilds; i++) {
-        p = ngx_sprintf(p, "%s%V", i ? "," : "", &person->guilds[i].id);
+        guild = &person->guilds[i];
+        comma = i ? "," : "";
+
+        p = ngx_sprintf(p, "%s%V", comma, &guild->id);
+        q = guild->icon.len ? ngx_sprintf(q, "%s\"%V\"", comma, &guild->icon)
+                            : ngx_sprintf(q, "%sNULL", comma);
     }
 
     *p++ = '}';
+    *q++ = '}';
     ids->len = p - ids->data;
+    icons->len = q - icons->data;
 
     return NGX_OK;
 }

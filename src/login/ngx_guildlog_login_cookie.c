@@ -1,10 +1,8 @@
 
 /*
- * Cookies: a person, or a sign-in that has begun, sealed, in base64url.
- *
- * A person, as bytes: session, user, expires, asked; name, access and avatar
- * behind their lengths; the number of guilds, and of each its id and its icon.
- * Most icons are hexadecimal digits, and take half of their length.
+ * What is sealed, in base64url: the cookie that names a session, that of a
+ * sign-in that has begun, and the platform's token of a session, which the
+ * database keeps.
  */
 
 #include "login/ngx_guildlog_login.h"
@@ -13,55 +11,25 @@
 #include <openssl/kdf.h>
 
 
-#define COOKIE_START  "guildlog sign-in of "
-#define COOKIE_WHO    "guildlog session of "
+/* what is of one kind is of no other one */
+#define COOKIE_START   "guildlog sign-in of "
+#define COOKIE_WHO     "guildlog session of "
+#define COOKIE_ACCESS  "guildlog access of "
 
-/* nonce and tag of the seal */
-#define COOKIE_SEAL   28
-
-/* bytes of an icon, behind the first one, which tells its kind */
-#define COOKIE_HEX    16
-#define COOKIE_ICON   40
-
-#define COOKIE_PLAIN  (NGX_GUILDLOG_LOGIN_COOKIE / 4 * 3 - COOKIE_SEAL)
-
-
-/* of the byte in front of an icon; else the length of its text */
-
-typedef enum {
-    COOKIE_ICON_NONE = 0,
-    COOKIE_ICON_STILL = 0xfe,    /* 32 hexadecimal digits */
-    COOKIE_ICON_MOVING = 0xff    /* the same, with "a_" before them */
-} cookie_icon_e;
-
-
-typedef struct {
-    u_char                        *pos;
-    u_char                        *last;
-    unsigned                       failed:1;  /* it ended too early */
-} cookie_reader_t;
+/* bytes of a sign-in, in front of when it ends */
+#define COOKIE_BEGUN   (2 * NGX_GUILDLOG_LOGIN_RANDOM                         \
+                        + NGX_GUILDLOG_LOGIN_VERIFIER)
 
 
 static ngx_int_t cookie_seal(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys, const char *what,
-    const ngx_str_t *plain, ngx_str_t *cookie);
+    const ngx_str_t *plain, ngx_str_t *sealed);
 static ngx_int_t cookie_open(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys, const char *what,
-    const ngx_str_t *cookie, cookie_reader_t *r);
+    const ngx_str_t *sealed, ngx_str_t *plain);
 static ngx_int_t cookie_owner(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys, const char *what, ngx_str_t *owner);
-static u_char *cookie_put_number(u_char *p, uint64_t n);
-static u_char *cookie_put_text(u_char *p, const ngx_str_t *text);
-static u_char *cookie_put_bytes(u_char *p, const ngx_str_t *text);
-static u_char *cookie_put_icon(u_char *p, const ngx_str_t *icon);
-static ngx_uint_t cookie_is_hex(const u_char *p, size_t len);
-static u_char *cookie_take(cookie_reader_t *r, size_t len);
-static uint64_t cookie_take_number(cookie_reader_t *r);
-static void cookie_take_text(cookie_reader_t *r, ngx_str_t *text);
-static ngx_int_t cookie_take_id(ngx_pool_t *pool, cookie_reader_t *r,
-    ngx_str_t *id);
-static ngx_int_t cookie_take_icon(ngx_pool_t *pool, cookie_reader_t *r,
-    ngx_str_t *icon);
+static ngx_int_t cookie_part(ngx_str_t *rest, ngx_str_t *part);
 
 
 ngx_int_t
@@ -69,13 +37,13 @@ ngx_guildlog_login_cookie_start(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys,
     const ngx_guildlog_login_start_t *start, ngx_str_t *cookie)
 {
-    u_char     *p, buf[sizeof(ngx_guildlog_login_start_t)];
+    u_char     *p, buf[COOKIE_BEGUN + NGX_TIME_T_LEN];
     ngx_str_t   plain;
 
     p = ngx_cpymem(buf, start->state, sizeof(start->state));
     p = ngx_cpymem(p, start->session, sizeof(start->session));
     p = ngx_cpymem(p, start->verifier, sizeof(start->verifier));
-    p = cookie_put_number(p, start->expires);
+    p = ngx_sprintf(p, "%T", start->expires);
 
     plain.data = buf;
     plain.len = p - buf;
@@ -89,31 +57,33 @@ ngx_guildlog_login_cookie_open_start(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys, const ngx_str_t *cookie,
     ngx_guildlog_login_start_t *start)
 {
-    u_char           *p;
-    ngx_int_t         rc;
-    cookie_reader_t   r;
+    u_char     *p;
+    ngx_int_t   rc;
+    ngx_str_t   plain;
 
-    rc = cookie_open(pool, keys, COOKIE_START, cookie, &r);
+    rc = cookie_open(pool, keys, COOKIE_START, cookie, &plain);
 
     if (rc != NGX_OK) {
         return rc;
     }
 
-    p = cookie_take(&r, sizeof(start->state) + sizeof(start->session)
-                        + sizeof(start->verifier));
-    start->expires = cookie_take_number(&r);
+    /* what was sealed is ours, but perhaps of another version */
 
-    if (r.failed || r.pos != r.last) {
+    if (plain.len <= COOKIE_BEGUN) {
         return NGX_DECLINED;
     }
 
+    p = plain.data;
     ngx_memcpy(start->state, p, sizeof(start->state));
     p += sizeof(start->state);
     ngx_memcpy(start->session, p, sizeof(start->session));
     p += sizeof(start->session);
     ngx_memcpy(start->verifier, p, sizeof(start->verifier));
+    p += sizeof(start->verifier);
 
-    return NGX_OK;
+    start->expires = ngx_atotm(p, plain.data + plain.len - p);
+
+    return start->expires == NGX_ERROR ? NGX_DECLINED : NGX_OK;
 }
 
 
@@ -122,48 +92,17 @@ ngx_guildlog_login_cookie(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys,
     const ngx_guildlog_login_person_t *person, ngx_str_t *cookie)
 {
-    u_char     *p, buf[COOKIE_PLAIN], icon[1 + COOKIE_ICON];
-    size_t      len, rest;
-    ngx_str_t   plain;
-    ngx_uint_t  i;
+    u_char     buf[NGX_GUILDLOG_LOGIN_DIGITS + NGX_INT64_LEN + NGX_TIME_T_LEN
+                   + sizeof("..")];
+    ngx_str_t  plain;
 
-    rest = (person->nguilds) * 9;
-
-    if (person->session.len != NGX_GUILDLOG_LOGIN_DIGITS
-        || person->nguilds > NGX_GUILDLOG_LOGIN_GUILDS
-        || NGX_GUILDLOG_LOGIN_DIGITS + 3 * 8 + 3 * 2 + person->name.len
-           + person->access.len + person->avatar.len + 1 + rest
-           > sizeof(buf))
-    {
-        return NGX_ERROR;
-    }
-
-    p = ngx_cpymem(buf, person->session.data, person->session.len);
-    p = cookie_put_number(p, ngx_atoi(person->user.data, person->user.len));
-    p = cookie_put_number(p, person->expires);
-    p = cookie_put_number(p, person->asked);
-    p = cookie_put_text(p, &person->name);
-    p = cookie_put_text(p, &person->access);
-    p = cookie_put_text(p, &person->avatar);
-    *p++ = (u_char) person->nguilds;
-
-    for (i = 0; i < person->nguilds; i++) {
-        rest -= 9;
-        p = cookie_put_number(p, ngx_atoi(person->guilds[i].id.data,
-                                          person->guilds[i].id.len));
-
-        len = cookie_put_icon(icon, &person->guilds[i].icon) - icon;
-
-        if ((size_t) (buf + sizeof(buf) - p) < len + rest) {
-            icon[0] = COOKIE_ICON_NONE;
-            len = 1;
-        }
-
-        p = ngx_cpymem(p, icon, len);
-    }
+    ngx_guildlog_assert(person->session.len == NGX_GUILDLOG_LOGIN_DIGITS
+                        && person->user.len <= NGX_INT64_LEN);
 
     plain.data = buf;
-    plain.len = p - buf;
+    plain.len = ngx_sprintf(buf, "%V.%V.%T", &person->session, &person->user,
+                            person->expires)
+                - buf;
 
     return cookie_seal(pool, keys, COOKIE_WHO, &plain, cookie);
 }
@@ -174,65 +113,75 @@ ngx_guildlog_login_cookie_open(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys, const ngx_str_t *cookie,
     ngx_guildlog_login_person_t *person)
 {
-    u_char                      *n;
-    ngx_int_t                    rc;
-    ngx_uint_t                   i;
-    cookie_reader_t              r;
-    ngx_guildlog_login_guild_t  *s;
+    ngx_int_t  rc;
+    ngx_str_t  rest;
 
-    rc = cookie_open(pool, keys, COOKIE_WHO, cookie, &r);
+    ngx_memzero(person, sizeof(ngx_guildlog_login_person_t));
+
+    rc = cookie_open(pool, keys, COOKIE_WHO, cookie, &rest);
 
     if (rc != NGX_OK) {
         return rc;
     }
 
-    /* what was sealed is ours, but perhaps of another version */
-
-    person->session.data = cookie_take(&r, NGX_GUILDLOG_LOGIN_DIGITS);
-    person->session.len = NGX_GUILDLOG_LOGIN_DIGITS;
-
-    if (cookie_take_id(pool, &r, &person->user) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    person->expires = cookie_take_number(&r);
-    person->asked = cookie_take_number(&r);
-
-    cookie_take_text(&r, &person->name);
-    cookie_take_text(&r, &person->access);
-    cookie_take_text(&r, &person->avatar);
-
-    n = cookie_take(&r, 1);
-
-    if (n == NULL || *n > NGX_GUILDLOG_LOGIN_GUILDS) {
+    if (cookie_part(&rest, &person->session) != NGX_OK
+        || cookie_part(&rest, &person->user) != NGX_OK
+        || person->session.len != NGX_GUILDLOG_LOGIN_DIGITS
+        || !ngx_guildlog_value_is_id(&person->user))
+    {
         return NGX_DECLINED;
     }
 
-    s = ngx_pcalloc(pool, (*n + 1) * sizeof(ngx_guildlog_login_guild_t));
-    if (s == NULL) {
-        return NGX_ERROR;
-    }
+    person->expires = ngx_atotm(rest.data, rest.len);
 
-    person->guilds = s;
-    person->nguilds = *n;
-
-    for (i = 0; i < person->nguilds; i++, s++) {
-        if (cookie_take_id(pool, &r, &s->id) != NGX_OK
-            || cookie_take_icon(pool, &r, &s->icon) != NGX_OK)
-        {
-            return NGX_ERROR;
-        }
-    }
-
-    return !r.failed && r.pos == r.last ? NGX_OK : NGX_DECLINED;
+    return person->expires == NGX_ERROR ? NGX_DECLINED : NGX_OK;
 }
 
 
-/* what: a cookie of one kind is none of the other */
+ngx_int_t
+ngx_guildlog_login_cookie_access(ngx_pool_t *pool,
+    const ngx_guildlog_login_keys_t *keys,
+    const ngx_guildlog_login_person_t *person, ngx_str_t *sealed)
+{
+    ngx_str_t  plain;
+
+    plain.data = ngx_pnalloc(pool, person->session.len + 1
+                                   + person->access.len);
+    if (plain.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    plain.len = ngx_sprintf(plain.data, "%V.%V", &person->session,
+                            &person->access)
+                - plain.data;
+
+    return cookie_seal(pool, keys, COOKIE_ACCESS, &plain, sealed);
+}
+
+
+ngx_int_t
+ngx_guildlog_login_cookie_open_access(ngx_pool_t *pool,
+    const ngx_guildlog_login_keys_t *keys, const ngx_str_t *sealed,
+    ngx_guildlog_login_person_t *person)
+{
+    ngx_int_t  rc;
+    ngx_str_t  session;
+
+    rc = cookie_open(pool, keys, COOKIE_ACCESS, sealed, &person->access);
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    return cookie_part(&person->access, &session) == NGX_OK
+           && ngx_guildlog_str_eq(&session, &person->session)
+           ? NGX_OK : NGX_DECLINED;
+}
+
 
 static ngx_int_t
 cookie_seal(ngx_pool_t *pool, const ngx_guildlog_login_keys_t *keys,
-    const char *what, const ngx_str_t *plain, ngx_str_t *cookie)
+    const char *what, const ngx_str_t *plain, ngx_str_t *sealed)
 {
     ngx_str_t  owner, raw;
 
@@ -243,12 +192,12 @@ cookie_seal(ngx_pool_t *pool, const ngx_guildlog_login_keys_t *keys,
         return NGX_ERROR;
     }
 
-    cookie->data = ngx_pnalloc(pool, ngx_base64_encoded_length(raw.len));
-    if (cookie->data == NULL) {
+    sealed->data = ngx_pnalloc(pool, ngx_base64_encoded_length(raw.len));
+    if (sealed->data == NULL) {
         return NGX_ERROR;
     }
 
-    ngx_encode_base64url(cookie, &raw);
+    ngx_encode_base64url(sealed, &raw);
 
     return NGX_OK;
 }
@@ -256,17 +205,17 @@ cookie_seal(ngx_pool_t *pool, const ngx_guildlog_login_keys_t *keys,
 
 static ngx_int_t
 cookie_open(ngx_pool_t *pool, const ngx_guildlog_login_keys_t *keys,
-    const char *what, const ngx_str_t *cookie, cookie_reader_t *r)
+    const char *what, const ngx_str_t *sealed, ngx_str_t *plain)
 {
     ngx_int_t   rc;
-    ngx_str_t   src, raw, owner, plain;
+    ngx_str_t   src, raw, owner;
     ngx_uint_t  i;
 
-    if (cookie->len > NGX_GUILDLOG_LOGIN_COOKIE) {
+    if (sealed->len > NGX_GUILDLOG_LOGIN_SEALED) {
         return NGX_DECLINED;
     }
 
-    raw.data = ngx_pnalloc(pool, ngx_base64_decoded_length(cookie->len) + 3);
+    raw.data = ngx_pnalloc(pool, ngx_base64_decoded_length(sealed->len) + 3);
 
     if (raw.data == NULL
         || cookie_owner(pool, keys, what, &owner) != NGX_OK)
@@ -274,7 +223,7 @@ cookie_open(ngx_pool_t *pool, const ngx_guildlog_login_keys_t *keys,
         return NGX_ERROR;
     }
 
-    src = *cookie;
+    src = *sealed;
 
     if (ngx_decode_base64url(&raw, &src) != NGX_OK) {
         return NGX_DECLINED;
@@ -284,13 +233,7 @@ cookie_open(ngx_pool_t *pool, const ngx_guildlog_login_keys_t *keys,
 
     for (i = 0; i < keys->nkeys && rc == NGX_DECLINED; i++) {
         rc = ngx_guildlog_seal_open_raw(pool, keys->keys[i], &owner, &raw,
-                                        &plain);
-    }
-
-    if (rc == NGX_OK) {
-        r->pos = plain.data;
-        r->last = plain.data + plain.len;
-        r->failed = 0;
+                                        plain);
     }
 
     return rc;
@@ -313,194 +256,23 @@ cookie_owner(ngx_pool_t *pool, const ngx_guildlog_login_keys_t *keys,
 }
 
 
-static u_char *
-cookie_put_number(u_char *p, uint64_t n)
-{
-    int  shift;
-
-    for (shift = 56; shift >= 0; shift -= 8) {
-        *p++ = (u_char) (n >> shift);
-    }
-
-    return p;
-}
-
-
-static u_char *
-cookie_put_text(u_char *p, const ngx_str_t *text)
-{
-    *p++ = (u_char) (text->len >> 8);
-    *p++ = (u_char) text->len;
-
-    return cookie_put_bytes(p, text);
-}
-
-
-/* what the platform has not has no data */
-
-static u_char *
-cookie_put_bytes(u_char *p, const ngx_str_t *text)
-{
-    return text->len ? ngx_cpymem(p, text->data, text->len) : p;
-}
-
-
-static u_char *
-cookie_put_icon(u_char *p, const ngx_str_t *icon)
-{
-    size_t   i;
-    u_char  *text;
-
-    text = icon->data;
-
-    if (cookie_is_hex(text, icon->len)) {
-        *p++ = COOKIE_ICON_STILL;
-
-    } else if (icon->len > 2 && ngx_strncmp(text, "a_", 2) == 0
-               && cookie_is_hex(text + 2, icon->len - 2))
-    {
-        *p++ = COOKIE_ICON_MOVING;
-        text += 2;
-
-    } else if (icon->len <= COOKIE_ICON) {
-        *p++ = (u_char) icon->len;
-        return cookie_put_bytes(p, icon);
-
-    } else {
-        *p++ = COOKIE_ICON_NONE;
-        return p;
-    }
-
-    for (i = 0; i < COOKIE_HEX; i++) {
-        *p++ = (u_char) ngx_hextoi(text + 2 * i, 2);
-    }
-
-    return p;
-}
-
-
-/* 32 digits, as ngx_hex_dump() writes them */
-
-static ngx_uint_t
-cookie_is_hex(const u_char *p, size_t len)
-{
-    size_t  i;
-
-    for (i = 0; i < len; i++) {
-        if (!((p[i] >= '0' && p[i] <= '9') || (p[i] >= 'a' && p[i] <= 'f'))) {
-            return 0;
-        }
-    }
-
-    return len == 2 * COOKIE_HEX;
-}
-
-
-/* NULL: there are not so many, and failed is set */
-
-static u_char *
-cookie_take(cookie_reader_t *r, size_t len)
-{
-    u_char  *p;
-
-    if (r->failed || (size_t) (r->last - r->pos) < len) {
-        r->failed = 1;
-        return NULL;
-    }
-
-    p = r->pos;
-    r->pos += len;
-
-    return p;
-}
-
-
-static uint64_t
-cookie_take_number(cookie_reader_t *r)
-{
-    u_char    *p;
-    uint64_t   n;
-
-    p = cookie_take(r, 8);
-    n = 0;
-
-    if (p) {
-        while (p < r->pos) {
-            n = n << 8 | *p++;
-        }
-    }
-
-    return n;
-}
-
-
-static void
-cookie_take_text(cookie_reader_t *r, ngx_str_t *text)
-{
-    u_char  *p;
-
-    ngx_str_null(text);
-
-    p = cookie_take(r, 2);
-
-    if (p) {
-        text->len = p[0] << 8 | p[1];
-        text->data = cookie_take(r, text->len);
-    }
-
-    if (r->failed) {
-        text->len = 0;
-    }
-}
-
+/* what stands in front of the next dot, which has to be there */
 
 static ngx_int_t
-cookie_take_id(ngx_pool_t *pool, cookie_reader_t *r, ngx_str_t *id)
+cookie_part(ngx_str_t *rest, ngx_str_t *part)
 {
-    id->data = ngx_pnalloc(pool, NGX_INT64_LEN);
-    if (id->data == NULL) {
-        return NGX_ERROR;
+    u_char  *dot;
+
+    dot = ngx_strlchr(rest->data, rest->data + rest->len, '.');
+    if (dot == NULL) {
+        return NGX_DECLINED;
     }
 
-    id->len = ngx_sprintf(id->data, "%uL", cookie_take_number(r)) - id->data;
+    part->data = rest->data;
+    part->len = dot - rest->data;
 
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-cookie_take_icon(ngx_pool_t *pool, cookie_reader_t *r, ngx_str_t *icon)
-{
-    u_char  *p, *kind;
-
-    kind = cookie_take(r, 1);
-
-    if (kind == NULL || *kind < COOKIE_ICON_STILL) {
-        icon->len = kind ? *kind : 0;
-        icon->data = cookie_take(r, icon->len);
-        icon->len = icon->data ? icon->len : 0;
-        return NGX_OK;
-    }
-
-    p = cookie_take(r, COOKIE_HEX);
-    if (p == NULL) {
-        return NGX_OK;
-    }
-
-    icon->data = ngx_pnalloc(pool, 2 + 2 * COOKIE_HEX);
-    if (icon->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    icon->len = 0;
-
-    if (*kind == COOKIE_ICON_MOVING) {
-        icon->data[icon->len++] = 'a';
-        icon->data[icon->len++] = '_';
-    }
-
-    icon->len = ngx_hex_dump(icon->data + icon->len, p, COOKIE_HEX)
-                - icon->data;
+    rest->data = dot + 1;
+    rest->len -= part->len + 1;
 
     return NGX_OK;
 }

@@ -4,17 +4,15 @@
 
 use lib 't/lib';
 use Guildlog;
-use Guildlog::Clock;
 use Guildlog::Delivery;
 use Guildlog::Platform;
 use Guildlog::SignIn;
 use IO::Select;
 
 my $g = Guildlog->new(start => 0, workers => 2);
-my $clock = Guildlog::Clock->new($g->prefix);
 my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 login($g, $platform, 'guildlog_login client=4000 secret=login.secret',
-    env => $clock->env, rate => 10);
+    rate => 10);
 deliver_with($g, $platform);
 
 my @servers = map { [server()] } 1 .. 12;
@@ -89,7 +87,7 @@ cmp_ok $questions, '>', 0, '... which are answered';
 
 is sign_in($ada)->{answer}->status, 302,
     'who comes from an address of their own is signed in';
-$clock->set(901);
+aged(901);
 is api($signed_in, 'GET', "/servers/$servers[0][0]")->status, 200,
     'and whose session is asked for anew goes on';
 is scalar(grep { $g->get("/servers/$_->[0]/config/logging/pacing",

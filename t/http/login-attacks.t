@@ -5,7 +5,6 @@
 
 use lib 't/lib';
 use Guildlog;
-use Guildlog::Clock;
 use Guildlog::Export qw(fill drain);
 use Guildlog::H2;
 use Guildlog::OpenAPI;
@@ -14,12 +13,11 @@ use Guildlog::SignIn;
 my $h2 = free_port;
 my $g = Guildlog->new(start => 0, openapi => 1, listen => 'sndbuf=32k',
     allow => [qr/exited on signal 9/]);
-my $clock = Guildlog::Clock->new($g->prefix);
 my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 
 $g->file('behind/page', 'what is behind');
 my $login = 'guildlog_login client=4000 secret=login.secret; guildlog_limit off';
-login($g, $platform, $login, env => $clock->env, api => 'guildlog_limit requests=100000;',
+login($g, $platform, $login, api => 'guildlog_limit requests=100000;',
     locations => <<~"CONF", http => <<~"HTTP");
         location /behind/ { auth_request /api/me; root @{[ $g->prefix ]}; }
         location /sign-in/ { auth_request /login; root @{[ $g->prefix ]}; }
@@ -361,19 +359,18 @@ subtest 'subrequests' => sub {
     unlike page({}, 'GET', '/sign-in/page')->text, qr/what is behind/,
         'a sign-in is no answer to that';
 
-    $clock->set(901);
-    my $old = $browser->{jar}{guildlog};
+    aged(901);
+    my $asked = asked('guilds');
     is api($browser, 'GET', '/behind/page', raw_path => 1)->text,
-        'what is behind', 'the platform is asked anew by a subrequest';
-    isnt $browser->{jar}{guildlog}, $old, '... and the browser gets the cookie';
-    $clock->set(0);
+        'what is behind', 'the platform is asked anew';
+    is asked('guilds'), $asked + 1, '... by a subrequest';
 };
 
 
-subtest 'an old cookie' => sub {
+subtest 'an old session' => sub {
     my $browser = sign_in($ada);
     my $asked = asked('guilds');
-    $clock->set(901);
+    aged(901);
     $platform->config(latency => [300, 300]);
     my @many = map { started($browser, 'GET', "/api$at") } 1 .. 60;
     is_deeply [grep { $_->response->status != 200 } @many], [],
@@ -383,7 +380,7 @@ subtest 'an old cookie' => sub {
     # some of them leave meanwhile, then all
     for my $stay (1, 0) {
         my $browser = sign_in($ada);
-        $clock->set(2 * 901);
+        aged(901);
         my $asked = asked('guilds');
         my @many = map { started($browser, 'GET', "/api$at") } 1 .. 6;
         wait_for { asked('guilds') > $asked } 20, 'the platform is asked';
@@ -392,25 +389,23 @@ subtest 'an old cookie' => sub {
         $stay ? is($last->response->status, 200, 'who stays is answered')
               : $last->close(reset => 1);
         is api($browser, 'GET', $at)->status, 200, 'the next one, too';
-        $clock->set(0);
     }
 
     # two streams of one connection, each cookie in a header of its own
     my $cookie = sign_in($ada)->{jar}{guildlog};
-    $clock->set(901);
+    aged(901);
     my $two = Guildlog::H2->new(port => $h2);
     my @streams = map { $two->open('GET', "/api$at", headers => ['x-guildlog',
         1, 'cookie', 'x=y', 'cookie', "guildlog=$cookie"]) } 1, 2;
     $two->reset($streams[0]);
     is $two->response($streams[1])->{status}, 200, 'by HTTP/2, too';
     $platform->config(latency => undef);
-    $clock->set(0);
 };
 
 
 subtest 'nginx ends while the platform is asked' => sub {
     my $browser = sign_in($ada);
-    $clock->set(901);
+    aged(901);
     $platform->config(latency => [1500, 1500]);
 
     my $asked = asked('guilds');
@@ -419,8 +414,8 @@ subtest 'nginx ends while the platform is asked' => sub {
     $g->reload;
     my $answer = $client->response;
     is $answer->status, 200, 'a reload loses no request';
-    ok $answer->header('Set-Cookie'), '... nor its cookie';
 
+    aged(901);
     my ($worker) = $g->workers;
     $asked = asked('guilds');
     $client = started($browser, 'GET', "/api$at");
@@ -429,19 +424,34 @@ subtest 'nginx ends while the platform is asked' => sub {
     wait_for { my ($now) = $g->workers; $now && $now != $worker };
     $platform->config(latency => undef);
     is api($browser, 'GET', $at)->status, 200, 'a worker that dies harms nobody';
-    $clock->set(0);
 };
 
 
 subtest 'what lasts longer than a request' => sub {
     fill($g, $one, int(time * 1000), 10_000);
     my $browser = sign_in($ada);
-    my $export = started($browser, 'GET', "/api$at/logs/export?type=7");
-    $export->readable(30);
-    $clock->set(901);
-    my $read = eval { drain($export) } // { end => $@, rows => 0 };
-    cmp_ok $read->{rows}, '<', 10_000, 'an export ends after 15 minutes';
-    $clock->set(0);
+    my $exports = sub {
+        my $export = started($browser, 'GET', "/api$at/logs/export?type=7",
+            '1.0');
+        $export->readable(30);
+        aged(901);
+        $_[0]->();
+        return drain($export)->{rows};
+    };
+    my $asked = asked('guilds');
+    is $exports->(sub { }), 10_000, 'an export goes on after 15 minutes';
+    is asked('guilds'), $asked + 1, '... for the platform was asked anew';
+    cmp_ok $exports->(sub { manages($ada => [], $bob => []) }), '<', 10_000,
+        '... and ends if the right is lost';
+    manages($ada => [$one], $bob => []);
+    $platform->control('faults', [{ call => 'guilds', action => 'answer',
+        status => 500, body => {}, times => 100 }]);
+    cmp_ok $exports->(sub { }), '<', 10_000, '... or if nobody tells';
+    $platform->control('faults', []);
+    $browser = sign_in($ada);
+    cmp_ok $exports->(sub { page($browser, 'POST', '/login/logout') }), '<',
+        10_000, '... or if the person signs out';
+    $browser = sign_in($ada);
 
     $g->put("/servers/$other/config/access/$bob", token => $token,
         json => { level => 'view' });
@@ -454,6 +464,12 @@ subtest 'what lasts longer than a request' => sub {
     ok $tails[0]->closed(30), 'who signs out sees no more';
     $g->delete("/servers/$other/config/access/$bob", token => $token);
     ok $tails[1]->closed(30), 'nor who is no more on the list';
+
+    my $tail = started($browser, 'GET', "/api$at/logs/stream");
+    like $tail->line(30), qr/ 200/, 'a tail of who manages the server';
+    aged(901);
+    ok $tail->closed(30), '... ends after 15 minutes';
+    is api($browser, 'GET', $at)->status, 200, '... for the next one to ask';
 };
 
 
@@ -474,21 +490,20 @@ subtest 'servers that go' => sub {
 subtest 'without a master process' => sub {
     my $single = Guildlog->new(start => 0, name => 'single',
         dbname => $g->dbname, master_process => 0);
-    login($single, $platform, $login, env => $clock->env);
+    login($single, $platform, $login);
     my $browser = sign_in($ada, nginx => $single);
     is api($browser, 'GET', $at, nginx => $single)->status, 200,
         'people sign in, too';
-    $clock->set(901);
+    aged(901);
     is api($browser, 'GET', $at, nginx => $single)->status, 200,
         '... and are asked for anew';
-    $clock->set(0);
     $single->stop;
 };
 
 
 # the platform never answers, and nginx has to stop meanwhile
 my $browser = sign_in($ada);
-$clock->set(901);
+aged(901);
 $platform->control('faults', [{ call => 'guilds', action => 'hang' }]);
 my $asked = asked('guilds');
 my $client = started($browser, 'GET', "/api$at");

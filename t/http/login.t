@@ -127,7 +127,11 @@ refused api($browser, 'GET', "/servers/$other/logs?search=word"), 403,
     '... no search';
 refused api($browser, 'GET', "/servers/$unknown"), 403,
     'nor at one that guildlog does not know';
-refused $g->get('/me', token => $g->token($one)), 403, 'a token is nobody';
+{
+    my $token = $g->token($one);
+    refused $g->get($_, token => $token), 403, "a token is nobody: $_"
+        for '/me', '/me/sessions';
+}
 
 
 # the list of access
@@ -224,6 +228,16 @@ refused $g->get('/me', token => $g->token($one)), 403, 'a token is nobody';
         refused api({ jar => { guildlog => $value } }, 'GET', $at), 401,
             "a cookie $what";
     }
+    # what version 0.2 sealed with the same secret: its cookie had all
+    my $before = 'AAECAwQFBgcICQoL8XtFdX98Udwvj8WfKhaVAk7Mhfecik2DU2ly1HGLr5hS'
+        . '4qpeH0L27FRNpMqKnIFm5kg3fHRqozA00bRvHffPH9dtOqRbF5hj7CiBufsX'
+        . 'IWodNwV70Co1';
+    my $browser = { jar => { guildlog => $before } };
+    refused api($browser, 'GET', $at), 401, 'a cookie of before the upgrade';
+    is page($browser, 'HEAD', '/login')->status, 302, '... can sign in';
+    page($browser, 'GET', allowed($browser, $ada));
+    is api($browser, 'GET', $at)->status, 200, '... which replaces it';
+
     is page({ jar => { guildlog_start => $cookie } }, 'GET',
         '/login/callback?code=x&state=' . '0' x 32)->status, 400,
         'nor does it begin a sign-in';
@@ -391,6 +405,57 @@ for ([token => { action => 'answer', status => 500, body => {} }],
 }
 
 
+# the sessions of a person
+
+{
+    my ($phone, $laptop, $theirs) = (sign_in($ada), sign_in($ada),
+        sign_in($bob));
+    my $list = sub { api($_[0], 'GET', '/me/sessions')->json };
+    my $mine = sub { (grep { $_->{current} } @{ $list->($_[0]) })[0]{id} };
+
+    my ($one, @others) = @{ $list->($laptop) };
+    is_deeply [sort keys %$one], [qw(current id since used)], 'a session';
+    cmp_ok abs($one->{since} - time * 1000), '<', 60_000, '... since when';
+    cmp_ok $one->{used}, '>=', $one->{since}, '... when it was last used';
+    is scalar(grep { $_->{current} } $one, @others), 1, 'one is this one';
+    isnt $mine->($phone), $mine->($laptop), '... another one elsewhere';
+    is scalar @{ $list->($theirs) }, scalar $g->sql('select count(*) from session
+        where user_id = ? and ended_at is null', $bob),
+        'nobody is told of those of others';
+
+    my $path = '/me/sessions/' . $mine->($theirs);
+    refused api($laptop, 'DELETE', $path), 404, 'nobody ends one of others';
+    is api($theirs, 'GET', '/me')->status, 200, '... which goes on';
+    refused api($laptop, 'DELETE', "/me/sessions/$_"), 404, "no session: $_"
+        for '0' x 32, '%27', "~$ada";
+    refused ask($laptop, 'DELETE', '/me/sessions'), 401,
+        'not without the header';
+    refused api($laptop, 'DELETE', '/me/sessions',
+        headers => [Origin => 'https://evil.example']), 401,
+        '... nor for another page';
+
+    refused api($laptop, 'DELETE', '/me/sessions/' . $mine->($phone)), 200,
+        'one is ended elsewhere';
+    refused api($phone, 'GET', '/me'), 401, '... at once';
+    refused secured($phone->{jar}{guildlog}), 401, '... on all machines';
+    is api($laptop, 'GET', '/me')->status, 200, '... and no other one';
+
+    my $again = sign_in($ada);
+    refused api($laptop, 'DELETE', '/me/sessions'), 200, 'all are ended';
+    refused api($_, 'GET', '/me'), 401, '... here and there'
+        for $laptop, $again;
+    is api($theirs, 'GET', '/me')->status, 200, '... of that person';
+    refused page($laptop, 'POST', '/login/logout'), 401, 'who signs out then';
+    ok !exists $laptop->{jar}{guildlog}, '... has no cookie any more';
+
+    my @all = map { sign_in($ada) } 1 .. 21;
+    refused api($all[0], 'GET', '/me'), 401, 'of 21 the oldest goes';
+    is api($all[$_], 'GET', '/me')->status, 200, '... not the others'
+        for 1, 20;
+    is scalar @{ $list->($all[1]) }, 20, '... which are 20';
+}
+
+
 # limits
 
 {
@@ -408,62 +473,74 @@ for ([token => { action => 'answer', status => 500, body => {} }],
 
 {
     my $stale = sign_in($ada);
-    my %old   = %{ $stale->{jar} };
+    my $cookie = $stale->{jar}{guildlog};
     my $asked = asked('guilds');
 
-    $clock->set(890);
+    aged(890);
     is api($stale, 'GET', $at)->status, 200, 'within 15 minutes';
     is asked('guilds'), $asked, '... the platform is not asked';
 
-    $clock->set(901);
+    aged(11);
     my @many = map { $g->connection } 1 .. 6;
     $_->send("GET /api$at HTTP/1.1\r\nHost: localhost\r\nX-Guildlog: 1\r\n"
-        . "Cookie: guildlog=$old{guildlog}\r\n\r\n") for @many;
+        . "Cookie: guildlog=$cookie\r\n\r\n") for @many;
     is join(' ', map { $_->response->status } @many),
         join(' ', (200) x @many), 'afterwards the person goes on';
     cmp_ok asked('guilds') - $asked, '<=', 2, '... asked for once a worker';
+    $asked = asked('guilds');
+    is api($stale, 'GET', $at)->status, 200, 'then nobody asks again';
+    is secured($cookie)->status, 200, '... on no machine';
+    is asked('guilds'), $asked, '... for 15 minutes';
+    aged(901);
     is api($stale, 'PATCH', "$at/config/settings",
         json => { locale => 'ja' })->status, 202, 'a body is read, too';
-    isnt $stale->{jar}{guildlog}, $old{guildlog}, 'the cookie is a new one';
-    $asked = asked('guilds');
-    is api($stale, 'GET', $at)->status, 200, 'by which nobody asks again';
-    is asked('guilds'), $asked, '... for 15 minutes';
+    is $stale->{jar}{guildlog}, $cookie, 'the cookie is what it was';
 
-    $clock->set(2 * 901);
+    my $laptop = sign_in($ada);
+    aged(901);
     $platform->config(people => { $ada => {
         user => { id => $ada, username => 'ada' },
         guilds => [{ id => $two, owner => \1, permissions => '0' }] },
         $bob => { user => { id => $bob, username => 'bob' }, guilds => [] } });
-    my %before = %{ $stale->{jar} };
     refused api($stale, 'GET', $at), 403, 'a right that was lost is lost here';
     is api($stale, 'GET', "/servers/$two")->status, 200, '... not the others';
-    refused api({ jar => { %before } }, 'GET', $at), 403,
-        'the cookie of before does not bring it back';
-    refused api({ jar => { %old } }, 'GET', $at), 403, '... nor does an older';
+    is_deeply [map { $_->{id} } @{ api($stale, 'GET', '/me')->json->{servers} }],
+        [$two], '... nor is it told of';
+    refused secured($cookie), 403, 'on all machines';
+    aged(-901);
+    refused api($laptop, 'GET', $at), 403,
+        'and in sessions that are not asked for anew';
 
-    $clock->set(3 * 901);
-    %before = %{ $stale->{jar} };
+    aged(2 * 901);
     $platform->control('faults', [{ call => 'guilds', action => 'answer',
         status => 500, body => {}, times => 100 }]);
     my $failed = Time::HiRes::time();
     $answer = api($stale, 'GET', "/servers/$two");
     is $answer->status, 503, 'a platform that fails proves no right';
     is $answer->header('Retry-After'), 5, '... for a while';
+    is $stale->{jar}{guildlog}, $cookie, '... and takes no cookie';
     $asked = asked('guilds');
     api($stale, 'GET', "/servers/$two") for 1 .. 10;
     my $again = int((Time::HiRes::time() - $failed + 1) / 5);
     cmp_ok asked('guilds') - $asked, '<=', 1 + 2 * $again,
         'and is not asked again by each request, but by a worker after 5 s';
+    is scalar @{ api($stale, 'GET', '/me/sessions')->json }, 20,
+        'sessions are told meanwhile';
     $platform->control('faults', []);
-    $clock->set(3 * 901 + 10);
+    $clock->set(10);
     is api($stale, 'GET', "/servers/$two")->status, 200, 'then all is well';
 
-    $clock->set(5 * 901);
+    aged(901);
     $platform->config(taken_back => [$ada]);
     refused api($stale, 'GET', "/servers/$two"), 401,
         'who takes back what was allowed is signed out';
     $platform->config(taken_back => []);
-    refused secured($stale->{jar}{guildlog}), 401, '... on all machines';
+    refused secured($cookie), 401, '... on all machines';
+    refused api($laptop, 'GET', "/servers/$two"), 401, '... everywhere';
+    is scalar $g->sql('select count(*) from session where user_id = ?
+        and (access is not null or name <> $$$$ or servers <> $${}$$
+             or icons is not null or avatar is not null)', $ada), 0,
+        'and nothing of the person is left in them';
     $clock->set(0);
 }
 
@@ -475,15 +552,20 @@ for ([token => { action => 'answer', status => 500, body => {} }],
     $clock->set(0);
 }
 
-
 {
+    my $browser = sign_in($bob);
+    $g->sql('with ends as (update session set expires_at = now()
+        returning 1) select count(*) from ends');
+    refused api($browser, 'GET', '/me'), 401, '... by the database, too';
+
     $clock->set(3600);
     my $ahead = sign_in($bob);
     $clock->set(0);
-    my $asked = asked('guilds');
     is api($ahead, 'GET', '/me')->status, 200,
         'a cookie of a machine whose clock is an hour ahead';
-    is asked('guilds'), $asked + 1, '... does not count as fresh';
+    my $left = $g->sql('select round(extract(epoch from max(expires_at)
+        - now()) / 60) from session where user_id = ?', $bob);
+    cmp_ok $left, '<=', 720, '... is good for 12 hours all the same';
 }
 
 
@@ -494,8 +576,6 @@ for ([token => { action => 'answer', status => 500, body => {} }],
     $g->sql('insert into server (guild_id, name)
         select unnest(?::bigint[]), $$x$$ returning 1', '{' . join(',', @ids)
         . '}');
-    $g->operator('POST', "/servers/$ids[119]/logs",
-        [{ event_id => 'newest', type => 0 }]);
     $platform->config(people => { $ada => {
         user => { id => $ada, username => 'n' x 32, avatar => 'a_' . '1f' x 16 },
         guilds => [map { { id => "$_", icon => 'a_' . sprintf('%032x', $_),
@@ -503,13 +583,65 @@ for ([token => { action => 'answer', status => 500, body => {} }],
     my $many = sign_in($ada);
     my ($set) = map { $_->[1] } grep { lc $_->[0] eq 'set-cookie' }
         @{ $many->{answer}{headers} };
-    cmp_ok length $set, '<=', 4096, 'a cookie with 100 servers';
+    cmp_ok length $set, '<=', 512, 'a cookie of who manages 120 servers';
     my $servers = api($many, 'GET', '/me')->json->{servers};
-    is scalar @$servers, 100, '... has no more';
-    is scalar(grep { $_->{id} eq $ids[119] } @$servers), 1,
-        '... and those with the newest entries';
-    is scalar(grep { ($_->{icon} // '') =~ /^a_/ } @$servers), 100,
+    is scalar @$servers, 120, '... all of which are told';
+    is scalar(grep { ($_->{icon} // '') =~ /^a_/ } @$servers), 120,
         '... with their icons';
+}
+
+
+# many sessions
+
+{
+    my $browser = sign_in($ada);
+    $g->sql("with made as (insert into session (session_id, user_id, name,
+            expires_at) select 'n' || n, n / 20, 'somebody',
+                case when n % 2 = 0 then now() + interval '1 hour'
+                     else now() - interval '1 second' end
+              from generate_series(1, 10000) n returning 1)
+        select count(*) from made");
+    is api($browser, 'GET', '/me')->status, 200, 'among 10,000 sessions';
+    is sign_in($ada)->{answer}->status, 302, '... another one begins';
+
+    my $over = "select count(*) from session where expires_at < now()";
+    my $before = $g->sql($over);
+    my ($turns, $more) = (0, 1);
+    while ($more && $turns++ < 100) {
+        my $left = $g->sql($over);
+        $more = $g->sql('select more from keeper_requests(1000)');
+        cmp_ok $left - $g->sql($over), '<=', 1000,
+            'those that are over go in slices';
+    }
+    cmp_ok $turns, '>', $before / 1000, '... of many';
+    is scalar $g->sql($over), 0, '... all of them';
+    is api($browser, 'GET', '/me')->status, 200, '... and no other one';
+}
+
+
+# the database is away for a moment
+
+{
+    my $browser = sign_in($ada);
+    my $cookie = $browser->{jar}{guildlog};
+    my $dbh = $g->cluster->connect('postgres');
+    my $name = $dbh->quote_identifier($g->dbname);
+
+    $dbh->do("alter database $name allow_connections false");
+    $dbh->do('select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = ? and application_name = ?', undef, $g->dbname,
+        'guildlog');
+    for (1 .. 3) {
+        is api($browser, 'GET', '/me')->status, 503, 'nobody knows a session';
+        is page($browser, 'POST', '/login/logout')->status, 503,
+            '... nor ends one';
+    }
+    is sign_in($ada)->{answer}->status, 503, '... nor begins one';
+    is $browser->{jar}{guildlog}, $cookie, '... and no cookie is lost';
+    $dbh->do("alter database $name allow_connections true");
+    $dbh->disconnect;
+    ok wait_for { api($browser, 'GET', '/me')->status == 200 } 30,
+        'then all goes on';
 }
 
 

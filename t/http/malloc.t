@@ -17,7 +17,7 @@ use Guildlog::Clock;
 use Guildlog::Delivery;
 use Guildlog::Fault;
 use Guildlog::Platform;
-use Guildlog::SignIn qw(login $secret $ada manages allowed sign_in page api);
+use Guildlog::SignIn qw(login $secret $ada manages allowed sign_in page api aged);
 
 my $faults = $ENV{GUILDLOG_FAULTS} // 8;
 my $seed = $ENV{GUILDLOG_SEED} // 1;
@@ -146,12 +146,9 @@ my %cases = (
         same => sub { join ' ', keys %{ $person->{jar} } },
     },
     'a person of whom the platform is asked anew' => {
-        before => sub {
-            $clock->set(0);
-            $person = sign_in($ada);
-            $later = 901;
-        },
+        before => sub { $person = sign_in($ada) },
         ask  => sub {
+            aged(901);
             $clock->set($later += 6);    # what failed rests for 5 s
             return api($person, 'GET', $at);
         },

@@ -86,6 +86,7 @@ my $foreign = $g->server;
 for my $statement (
     "select guildlog.session_begin('forged', 666, 'mallory', '{$foreign}')",
     "select guildlog.session_renew('~forged.666.m', '{$foreign}')",
+    "select guildlog.session_ask('~forged.666.r0')",
     "select guildlog.operator_token_create($guild, '{}')",
     "select guildlog.operator_server_put($guild, '{}')",
     'select guildlog.keeper_step(256, 0, 0)',
@@ -102,7 +103,7 @@ for my $statement (
 }
 
 my $session = $g->sql('select session_id from session');
-for (["$session.$ada.m", 'GL403', 'for a server that the person does not manage'],
+for (["$session.$ada.w0", 'GL403', 'for a server that the person does not manage'],
     ['forged.666.m', 401, 'in a session that was not begun'])
 {
     my ($id, $status, $what) = @$_;

@@ -32,42 +32,57 @@ parse(const char *text)
 
 
 static void
-person_of(ngx_guildlog_login_person_t *person, ngx_uint_t nguilds)
+person_of(ngx_guildlog_login_person_t *person)
 {
-    static ngx_guildlog_login_guild_t  guilds[NGX_GUILDLOG_LOGIN_GUILDS];
-
-    ngx_uint_t  i;
-
     ngx_memzero(person, sizeof(ngx_guildlog_login_person_t));
 
     person->session = tap_str(SESSION);
     person->user = tap_str("9223372036854775807");
-    person->name = tap_str("Ada");
-    person->avatar = tap_str("a_0123");
     person->access = tap_str("the.platform-token_of~it");
     person->expires = 2000000000;
-    person->asked = 1999999000;
-    person->guilds = guilds;
-    person->nguilds = nguilds;
+}
 
-    for (i = 0; i < nguilds; i++) {
-        guilds[i].id = tap_str("100000000000000001");
-        guilds[i].icon = tap_str("a_0123456789abcdef0123456789abcdef");
+
+/* how many of the same length, or shorter, open as what they are made from */
+
+static ngx_uint_t
+spoilt(ngx_str_t *sealed,
+    ngx_int_t (*open)(ngx_pool_t *pool, const ngx_guildlog_login_keys_t *keys,
+                      const ngx_str_t *sealed,
+                      ngx_guildlog_login_person_t *person))
+{
+    ngx_str_t                    cut;
+    ngx_uint_t                   i, opened;
+    ngx_guildlog_login_person_t  person;
+
+    opened = 0;
+    person_of(&person);
+
+    for (i = 0; i < sealed->len; i++) {
+        cut = *sealed;
+        cut.len = i;
+        opened += open(pool, &keys, &cut, &person) == NGX_OK;
     }
+
+    /* the last letter has bits that no byte has */
+
+    for (i = 0; i < sealed->len - 1; i++) {
+        sealed->data[i] ^= 1;
+        opened += open(pool, &keys, sealed, &person) == NGX_OK;
+        sealed->data[i] ^= 1;
+    }
+
+    return opened;
 }
 
 
 static void
 test_cookie(void)
 {
-    ngx_str_t                    cookie, cut;
-    ngx_uint_t                   i, opened;
+    ngx_str_t                    cookie, access;
     ngx_guildlog_login_person_t  person, read;
 
-    person_of(&person, 4);
-    person.guilds[0].icon = tap_str("0123456789abcdef0123456789abcdef");
-    ngx_str_null(&person.guilds[1].icon);
-    person.guilds[2].icon = tap_str("0123456789ABCDEF0123456789abcdef");
+    person_of(&person);
 
     tap_is(ngx_guildlog_login_cookie(pool, &keys, &person, &cookie), NGX_OK,
            "a cookie");
@@ -75,40 +90,57 @@ test_cookie(void)
            "opened");
     tap_is_str(&read.session, SESSION, "the session");
     tap_is_str(&read.user, "9223372036854775807", "the user");
-    tap_is_str(&read.name, "Ada", "the name");
-    tap_is_str(&read.avatar, "a_0123", "the picture");
-    tap_is_str(&read.access, "the.platform-token_of~it", "the token");
     tap_is(read.expires, 2000000000, "when it ends");
-    tap_is(read.asked, 1999999000, "when the platform was asked");
-    tap_is(read.nguilds, 4, "the servers");
-    tap_is_str(&read.guilds[0].icon, "0123456789abcdef0123456789abcdef",
-               "an icon");
-    tap_is_str(&read.guilds[1].icon, "", "none");
-    tap_is_str(&read.guilds[2].icon, "0123456789ABCDEF0123456789abcdef",
-               "one of other letters");
-    tap_is_str(&read.guilds[3].icon, "a_0123456789abcdef0123456789abcdef",
-               "one that moves");
-    tap_is_str(&read.guilds[3].id, "100000000000000001", "the id");
+    tap_is_str(&read.access, "", "nothing else");
+    tap_is(spoilt(&cookie, ngx_guildlog_login_cookie_open), 0,
+           "cut or changed anywhere it is none");
 
-    for (opened = 0, i = 0; i < cookie.len; i++) {
-        cut = cookie;
-        cut.len = i;
-        opened += ngx_guildlog_login_cookie_open(pool, &keys, &cut, &read)
-                  == NGX_OK;
+    tap_is(ngx_guildlog_login_cookie_access(pool, &keys, &person, &access),
+           NGX_OK, "the platform's token");
+    tap_is(ngx_guildlog_login_cookie_open_access(pool, &keys, &access, &read),
+           NGX_OK, "opened");
+    tap_is_str(&read.access, "the.platform-token_of~it", "it");
+    tap_is(spoilt(&access, ngx_guildlog_login_cookie_open_access), 0,
+           "cut or changed anywhere it is none");
+
+    tap_is(ngx_guildlog_login_cookie_open(pool, &keys, &access, &read),
+           NGX_DECLINED, "it is no cookie");
+    tap_is(ngx_guildlog_login_cookie_open_access(pool, &keys, &cookie, &read),
+           NGX_DECLINED, "a cookie is none");
+
+    person.session = tap_str("f" SESSION);
+    person.session.len--;
+    tap_is(ngx_guildlog_login_cookie_open_access(pool, &keys, &access,
+                                                 &person),
+           NGX_DECLINED, "nor is it of another session");
+}
+
+
+/* what was sealed may be of another version */
+
+static void
+test_versions(void)
+{
+    size_t                       i;
+    ngx_str_t                    plain, raw, owner, cookie;
+    ngx_guildlog_login_person_t  read;
+
+    static const char  *texts[] = {
+        "", ".", "..", SESSION, SESSION ".7", SESSION ".7.", SESSION "..1",
+        SESSION ".x.1", SESSION ".7.x", SESSION "0.7.1", ".7.1"
+    };
+
+    owner = tap_str("guildlog session of 4000");
+    cookie.data = ngx_pnalloc(pool, 1024);
+
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        plain = tap_str(texts[i]);
+        (void) ngx_guildlog_seal_raw(pool, keys.keys[0], &owner, &plain, &raw);
+        ngx_encode_base64url(&cookie, &raw);
+
+        tap_is(ngx_guildlog_login_cookie_open(pool, &keys, &cookie, &read),
+               NGX_DECLINED, texts[i]);
     }
-
-    tap_is(opened, 0, "cut anywhere it is none");
-
-    /* the last letter has bits that no byte has */
-
-    for (opened = 0, i = 0; i < cookie.len - 1; i++) {
-        cookie.data[i] ^= 1;
-        opened += ngx_guildlog_login_cookie_open(pool, &keys, &cookie, &read)
-                  == NGX_OK;
-        cookie.data[i] ^= 1;
-    }
-
-    tap_is(opened, 0, "changed anywhere it is none");
 }
 
 
@@ -124,7 +156,7 @@ test_keys(void)
     old.keys = &bytes[1];
     old.nkeys = 1;
 
-    person_of(&person, 1);
+    person_of(&person);
 
     (void) ngx_guildlog_login_cookie(pool, &old, &person, &cookie);
     tap_is(ngx_guildlog_login_cookie_open(pool, &keys, &cookie, &read), NGX_OK,
@@ -159,39 +191,6 @@ test_keys(void)
     tap_is(ngx_guildlog_login_cookie_key(&secret, bytes[1]), NGX_OK,
            "a key of a secret");
     tap_is(bytes[1][0] << 8 | bytes[1][31], 0x4aa4, "by HKDF");
-}
-
-
-static void
-test_size(void)
-{
-    ngx_str_t                    cookie;
-    ngx_uint_t                   i, icons;
-    ngx_guildlog_login_person_t  person, read;
-
-    person_of(&person, NGX_GUILDLOG_LOGIN_GUILDS);
-    tap_is(ngx_guildlog_login_cookie(pool, &keys, &person, &cookie), NGX_OK,
-           "a hundred servers");
-    tap_ok(cookie.len <= NGX_GUILDLOG_LOGIN_COOKIE, "they fit");
-    (void) ngx_guildlog_login_cookie_open(pool, &keys, &cookie, &read);
-    tap_is(read.guilds[99].icon.len, 34, "with the last icon");
-
-    for (i = 0; i < person.nguilds; i++) {
-        person.guilds[i].icon = tap_str("an_icon_of_a_form_that_is_not_known");
-    }
-
-    tap_is(ngx_guildlog_login_cookie(pool, &keys, &person, &cookie), NGX_OK,
-           "with icons that are too long");
-    tap_ok(cookie.len <= NGX_GUILDLOG_LOGIN_COOKIE, "they fit, too");
-    tap_is(ngx_guildlog_login_cookie_open(pool, &keys, &cookie, &read), NGX_OK,
-           "opened");
-
-    for (icons = 0, i = 0; i < read.nguilds; i++) {
-        icons += read.guilds[i].icon.len != 0;
-    }
-
-    tap_is(read.nguilds, 100, "all servers");
-    tap_ok(icons > 30 && icons < 100, "without some icons");
 }
 
 
@@ -274,7 +273,7 @@ test_answer(void)
 {
     size_t                       i;
     json_t                      *json;
-    ngx_str_t                    text;
+    ngx_str_t                     text, icons;
     ngx_guildlog_login_person_t  person;
 
     static const char  *no_tokens[] = {
@@ -307,23 +306,18 @@ test_answer(void)
     tap_is_str(&person.name, "12", "... is told by the id");
 
     json = parse("["
-        "{\"id\": \"1\", \"permissions\": \"32\"},"
+        "{\"id\": \"1\", \"icon\": \"a_0\", \"permissions\": \"32\"},"
         "{\"id\": \"2\", \"permissions\": \"31\"},"
         "{\"id\": \"3\", \"permissions\": \"2199023255495\"},"
-        "{\"id\": \"4\", \"owner\": true, \"permissions\": \"0\"},"
+        "{\"id\": \"4\", \"icon\": \"{}\", \"owner\": true},"
         "{\"id\": \"5\", \"owner\": \"true\", \"permissions\": \"-8\"},"
         "{\"id\": \"6\", \"permissions\": \"18446744073709551624\"},"
         "{\"id\": \"7\"}]");
     tap_is(ngx_guildlog_login_answer_guilds(pool, json, &person), NGX_OK,
            "servers");
-    (void) ngx_guildlog_login_answer_ids(pool, &person, &text);
+    (void) ngx_guildlog_login_answer_arrays(pool, &person, &text, &icons);
     tap_is_str(&text, "{1,2,4,6}", "those that the person manages");
-
-    json = parse("[\"4\", \"9\", \"1\"]");
-    tap_is(ngx_guildlog_login_answer_known(pool, json, &person), NGX_OK,
-           "those that are known");
-    (void) ngx_guildlog_login_answer_ids(pool, &person, &text);
-    tap_is_str(&text, "{4,1}", "in that order");
+    tap_is_str(&icons, "{\"a_0\",NULL,NULL,NULL}", "with their pictures");
 
     json = parse("[{\"id\": \"1} or {2\"}]");
     tap_is(ngx_guildlog_login_answer_guilds(pool, json, &person),
@@ -331,7 +325,7 @@ test_answer(void)
     tap_is(ngx_guildlog_login_answer_guilds(pool, parse("{}"), &person),
            NGX_DECLINED, "no servers");
 
-    person_of(&person, 0);
+    person_of(&person);
     (void) ngx_guildlog_login_flow_session(pool, &person, "w0", &text);
     tap_is_str(&text, "~" SESSION ".9223372036854775807.w0",
                "as the database has it");
@@ -355,7 +349,7 @@ main(void)
 
     test_cookie();
     test_keys();
-    test_size();
+    test_versions();
     test_find();
     test_flow();
     test_answer();

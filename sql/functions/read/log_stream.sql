@@ -149,7 +149,8 @@ returns boolean language plpgsql stable as $$
 begin
     return case when token is null
            then has_function_privilege(session_user,
-                    'session_begin(text, bigint, text, bigint[])', 'execute')
+                    'session_begin(text, bigint, text, bigint[], text, '
+                    'text[], text)', 'execute')
            when token like '~%' then session_status(guild, token) = 200
            else token_live(guild, token) end;
 end $$;

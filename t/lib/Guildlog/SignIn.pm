@@ -14,7 +14,7 @@ use Guildlog::Client;
 use Guildlog::Platform;
 
 our @EXPORT = qw($secret $ada $bob login page api ask allowed sign_in asked
-    refused started manages);
+    aged refused started manages);
 
 our $secret = 'the secret of the client at the platform';
 our ($ada, $bob) = ('210000000000000001', '210000000000000002');
@@ -95,10 +95,10 @@ sub api {
 
 # a request whose answer is waited for later; with the header of the dashboard
 sub started {
-    my ($browser, $method, $path) = @_;
+    my ($browser, $method, $path, $version) = @_;
 
     my @headers = _headers($browser, Host => 'localhost', 'X-Guildlog', 1);
-    my $text = "$method $path HTTP/1.1\r\n";
+    my $text = "$method $path HTTP/" . ($version // '1.1') . "\r\n";
     while (my ($name, $value) = splice @headers, 0, 2) {
         $text .= "$name: $value\r\n";
     }
@@ -128,6 +128,15 @@ sub sign_in {
     $browser->{answer} = page($browser, 'GET',
         allowed($browser, $person, %option), %option);
     return $browser;
+}
+
+
+# so many seconds ago the platform was asked for people, later than it was
+sub aged {
+    my ($seconds) = @_;
+    $g->sql('with aged as (update session set asked_at = asked_at
+        - ? * interval \'1 second\' returning 1) select count(*) from aged',
+        $seconds);
 }
 
 

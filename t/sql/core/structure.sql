@@ -47,10 +47,22 @@ $$, $$
         ('api', 'token_create', 'input jsonb'),
         ('api', 'token_revoke', 'token_id text'),
         ('plain', 'session_begin', 'id text, user_id bigint, name text, '
-             'guilds bigint[], OUT status integer, OUT body text'),
-        ('plain', 'session_renew', 'token text, guilds bigint[], '
+             'guilds bigint[], avatar text, icons text[], access text, '
              'OUT status integer, OUT body text'),
-        ('plain', 'session_end', 'token text, OUT status integer, '
+        ('plain', 'session_ask', 'token text, OUT status integer, '
+             'OUT body text'),
+        ('plain', 'session_renew', 'token text, guilds bigint[], '
+             'icons text[], OUT status integer, OUT body text'),
+        ('plain', 'session_end', 'token text, whole boolean, '
+             'OUT status integer, OUT body text'),
+        ('plain', 'sessions_list', 'token text, server bigint, '
+             'bot smallint, kind smallint, OUT status integer, '
+             'OUT body text'),
+        ('plain', 'sessions_remove', 'token text, server bigint, '
+             'bot smallint, kind smallint, session_id text, '
+             'OUT status integer, OUT body text'),
+        ('plain', 'sessions_remove_all', 'token text, server bigint, '
+             'bot smallint, kind smallint, OUT status integer, '
              'OUT body text'),
         ('plain', 'me', 'token text, server bigint, bot smallint, '
              'kind smallint, person jsonb, OUT status integer, '

@@ -42,6 +42,30 @@ class ApiOperations(Methods):
             '/me',
             bot=bot)
 
+    async def sessions_list(
+            self, *, bot: One = None) -> Any:
+        """List where the person is signed in"""
+        return await self._call(
+            'GET',
+            '/me/sessions',
+            bot=bot)
+
+    async def sessions_remove_all(
+            self, *, bot: One = None) -> Any:
+        """Sign out everywhere"""
+        return await self._call(
+            'DELETE',
+            '/me/sessions',
+            bot=bot)
+
+    async def sessions_remove(
+            self, *, session_id: str | int, bot: One = None) -> Any:
+        """Sign out one session of the person"""
+        return await self._call(
+            'DELETE',
+            '/me/sessions/{session_id}',
+            session_id=session_id, bot=bot)
+
     async def token_list(
             self, *, guild_id: One = None, bot: One = None) -> Any:
         """List the live tokens of a bot"""
