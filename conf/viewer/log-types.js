@@ -21,7 +21,7 @@ const TYPES = (await types).map(({key, category, route, ...type}, id) => {
 
 export const RULE = 101;
 
-export const ALERT = {...TYPES[RULE], title: t('alerts.fired'),
+export const ALERT = {...TYPES[RULE], title: t('alert'),
     fields: {target: 'member'}};
 
 

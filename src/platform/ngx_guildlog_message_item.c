@@ -156,7 +156,9 @@ message_item_cleanup(void *data)
 const char *
 ngx_guildlog_message_item_title(const ngx_guildlog_message_item_t *item)
 {
-    return ngx_guildlog_language_title(item->type, item->conf->locale);
+    return item->alert ? ngx_guildlog_language_label(NGX_GUILDLOG_LABEL_ALERT,
+                                                     item->conf->locale)
+           : ngx_guildlog_language_title(item->type, item->conf->locale);
 }
 
 
@@ -164,9 +166,13 @@ const char *
 ngx_guildlog_message_item_label(const ngx_guildlog_message_item_t *item,
     ngx_guildlog_label_e label)
 {
-    return ngx_guildlog_language_label(ngx_guildlog_type_label(item->type,
-                                                               label),
-                                       item->conf->locale);
+    /* what an alert counted was not found by a rule */
+
+    if (!item->alert || label != NGX_GUILDLOG_LABEL_VALUE) {
+        label = ngx_guildlog_type_label(item->type, label);
+    }
+
+    return ngx_guildlog_language_label(label, item->conf->locale);
 }
 
 

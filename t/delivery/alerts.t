@@ -29,12 +29,21 @@ sub alert {
 sub told {
     my ($to) = @_;
     return [grep { json->encode([@$_{qw(content embeds)}])
-        =~ /Alert \*\*Raid/ } $platform->messages($to)];
+        =~ /Al(?:ert|arm) \*\*Raid/ } $platform->messages($to)];
 }
 
 
-for my $format ([0 => 'an embed'], [1 => 'a compact embed'],
-    [2 => 'plain text'], [3 => 'compact plain text'])
+# the title of a message, undef: it has none
+sub title {
+    my ($message) = @_;
+    return $message->{embeds} && @{ $message->{embeds} }
+        ? $message->{embeds}[0]{title}
+        : ($message->{content} =~ /^\*\*(.*)\*\*$/m)[0];
+}
+
+
+for my $format ([0 => 'an embed', 'Alert'], [1 => 'a compact embed', undef],
+    [2 => 'plain text', 'Alert'], [3 => 'compact plain text', undef])
 {
     subtest "as $format->[1]" => sub {
         my ($guild, $token, $to) = server(format_type => $format->[0]);
@@ -49,6 +58,7 @@ for my $format ([0 => 'an embed'], [1 => 'a compact embed'],
         is_deeply $message->{allowed_mentions},
             { parse => [], roles => [$role] }, 'its role is mentioned';
         like $message->{content}, qr/^<\@&$role>/, 'in its text';
+        is title($message), $format->[2], 'its title says what it is';
         is $message->{flags} // 0, 0, 'loudly';
         is scalar(my @all = $platform->messages($its)), 1, 'once';
         is_deeply [grep { $_->{allowed_mentions}{roles} || !$_->{flags} }
@@ -79,8 +89,10 @@ subtest 'among other entries of its channel' => sub {
 };
 
 
-subtest 'without a role' => sub {
+subtest 'without a role, in German' => sub {
     my ($guild, $token, $to) = server();
+    $g->patch("/servers/$guild/config/settings", token => $token,
+        json => { locale => 'de' });
     alert($guild, $token);
     record($guild, 10);
     wait_for { @{ told($to) } } 60, 'it is told';
@@ -88,6 +100,7 @@ subtest 'without a role' => sub {
     is_deeply $message->{allowed_mentions}, { parse => [] },
         'it mentions nobody';
     is $message->{flags}, 4096, '... and is silent';
+    is title($message), 'Alarm', '... and has its title';
 };
 
 done_testing;

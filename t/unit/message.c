@@ -1462,29 +1462,36 @@ static const message_case_t  cases[] = {
 
       "{\"embeds\":[{\"author\":{\"name\":\"A\","
       "\"url\":\"https://discord.com/users/7\"},"
-      "\"title\":\"Automation rule acted\","
+      "\"title\":\"Alert\","
       "\"description\":\"Alert **R** (5 \u00d7): <@7>\","
       "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":9807270,"
       "\"footer\":{\"text\":\"12\"},\"fields\":["
-      "{\"name\":\"Found\",\"value\":\"5 in 30 s\",\"inline\":false}]}],"
+      "{\"name\":\"Value\",\"value\":\"5 in 30 s\",\"inline\":false}]}],"
       "\"content\":\"<@&34>" ROLE },
 
     { "an alert as compact plain text", 3,
       ALERT ",\"role_id\":\"34\"",
 
       "{\"content\":\"<@&34>\\n\\nAlert **R** (5 \u00d7): <@7>\\n"
-      "**Found:** 5 in 30 s\\n-# 12 \u00b7 <t:0:F>" ROLE },
+      "**Value:** 5 in 30 s\\n-# 12 \u00b7 <t:0:F>" ROLE },
+
+    { "an alert as plain text", 2,
+      ALERT,
+
+      "{\"content\":\"**Alert**\\nAlert **R** (5 \u00d7): <@7>\\n"
+      "**Member:** A (`7`)\\n**Value:** 5 in 30 s\\n"
+      "-# 12 \u00b7 <t:0:F>" TEXT },
 
     { "an alert without a role", 0,
       ALERT,
 
       "{\"embeds\":[{\"author\":{\"name\":\"A\","
       "\"url\":\"https://discord.com/users/7\"},"
-      "\"title\":\"Automation rule acted\","
+      "\"title\":\"Alert\","
       "\"description\":\"Alert **R** (5 \u00d7): <@7>\","
       "\"timestamp\":\"1970-01-01T00:00:00.000Z\",\"color\":9807270,"
       "\"footer\":{\"text\":\"12\"},\"fields\":["
-      "{\"name\":\"Found\",\"value\":\"5 in 30 s\",\"inline\":false}]}" TAIL },
+      "{\"name\":\"Value\",\"value\":\"5 in 30 s\",\"inline\":false}]}" TAIL },
 
     { "plain text", 2,
       "{\"id\":\"12\",\"type\":7,\"timestamp\":1754000000123,"
@@ -1576,6 +1583,14 @@ test_spoilers(void)
     (void) made(&e, 1, &body, &packed);
 
     tap_ok(has(&body, "||a||"), "but what a rule met is one");
+
+    e.doc = tap_str("{\"id\":\"1\",\"type\":101,\"name\":\"rule\","
+                    "\"executor\":{\"id\":\"9\"},\"action\":\"alert\","
+                    "\"value\":\"a\"");
+    (void) made(&e, 1, &body, &packed);
+
+    tap_ok(has(&body, "Automation rule acted") && has(&body, "Found"),
+           "a rule that alerts is no alert of ours");
 
     ngx_destroy_pool(pool);
 }
