@@ -87,4 +87,19 @@ becomes($guild, $token, $fourth, 'delivered', 'an entry is delivered');
 is scalar(my @now = $platform->webhooks($to)), 1,
     'no second webhook was made';
 
+# What this mends: if the channel was left before anybody had looked its webhook
+# up again, the lane was closed, and the webhook stayed at the platform.
+
+$_->stop for $right, $wrong;
+$wrong->sql('select delivery_secret_reset()');
+$wrong->sql('update logging_channels set main_channel = null
+    where guild_id = ?', $guild);
+$wrong->sql('select lanes_sync(?, 0::smallint)', $guild);
+$_->start for $wrong, $right;
+ok wait_for { !$platform->webhooks($to) } 60,
+    'the webhook of a channel that was left meanwhile is deleted';
+ok wait_for { !$wrong->sql(q{select 1 from lane
+    where guild_id = ? and state <> 'closed'}, $guild) } 60,
+    '... and its lane is closed';
+
 done_testing;

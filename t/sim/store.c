@@ -376,6 +376,7 @@ static void
 lanes_return(store_lane_t *l)
 {
     if (l->head == l->tail) {
+        l->asked_at = l->webhook != STORE_NONE ? store.now : l->asked_at;
         l->webhook = STORE_NONE;
         l->secret[0] = '\0';
     }

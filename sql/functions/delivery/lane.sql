@@ -115,13 +115,15 @@ end $$;
 
 
 -- These were closing, and are used again. The webhook of one that is empty may
--- be deleted by now.
+-- be deleted by now, or may not: as of one that was asked for.
 
 create or replace function lanes_return(guild bigint, lanes bigint[])
 returns void language plpgsql as $$
 begin
     update lane l
-       set webhook_id = null, secret = null
+       set webhook_id = null, secret = null,
+           asked_at = case when l.webhook_id is not null
+                           then clock_timestamp() else l.asked_at end
       from lane_head h
       join lane_tail t on t.guild_id = h.guild_id and t.lane = h.lane
      where l.guild_id = guild

@@ -37,6 +37,8 @@ end $$;
 
 -- For who changes the secret: all webhooks are to be looked up at the platform
 -- again and sealed anew, and the next machine's secret is the one that counts.
+-- They are there, so each lane is like one that has asked for its webhook: left
+-- before it has looked, it looks all the same.
 
 create or replace function delivery_secret_reset()
 returns void language plpgsql as $$
@@ -49,7 +51,8 @@ begin
         update lane l
            set state = case l.state when 'active' then 'registering'
                                     else l.state end,
-               webhook_id = null, secret = null
+               webhook_id = null, secret = null,
+               asked_at = clock_timestamp()
          where l.secret is not null
         returning l.*
     loop

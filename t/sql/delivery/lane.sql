@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir ../setup.psql
-select plan(96);
+select plan(97);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -309,6 +309,11 @@ update lane_head h set head = t.tail, upto = t.tail, step = h.step + 1
   from lane_tail t
  where h.guild_id = :guild and h.lane = :lane
    and t.guild_id = h.guild_id and t.lane = h.lane;
+select channels_patch(:me, '{"main_channel": "10"}') \g /dev/null
+select channels_patch(:me, '{"main_channel": null}') \g /dev/null
+select is(state || ' ' || (asked_at is not null), 'closing true',
+          'set and left again it looks for its webhook, and does not just go')
+  from lane where guild_id = :guild and lane = :lane;
 select delivery_closed('a/1/1', :guild, :lane, :fence, :step) \g /dev/null
 select is(state || ' ' || (look_at > now()), 'closed true',
           'the lane is closed and will be looked at again')
