@@ -74,7 +74,7 @@ begin
                array_agg(c.status order by c.id) as statuses,
                w.obstacle
           from unnest(chosen) c
-         cross join lateral replay_way(guild, c.bot, c.type) w
+         cross join lateral replay_way(guild, c.bot, c.id, c.type) w
          group by c.bot, w.obstacle
          order by c.bot
     loop
@@ -103,13 +103,17 @@ begin
 end $$;
 
 
--- Where an entry of that type goes today, or why it does not go.
+-- Where an entry of that type goes today, or why it does not go. What an alert
+-- said goes where the alert does, if it is still there.
 
 create or replace function replay_way(guild bigint, bot smallint,
-    type smallint, out channel bigint, out obstacle text)
+    entry bigint, type smallint, out channel bigint, out obstacle text)
 language plpgsql stable as $$
 begin
-    select coalesce(s.log_channel,
+    select coalesce(case when t.id = alert_type()
+                         then alert_channel(guild, replay_way.bot,
+                                            entry) end,
+                    s.log_channel,
                     channel_of(row(c.*)::logging_channels, t.route))
       into channel
       from log_type t

@@ -292,3 +292,24 @@ returns text language sql stable as $$
                'channel', case by when 'channel' then it -> by end,
                'role_id', role::text))
 $$;
+
+
+-- The channel of the alert that said this entry, by its name; null: it has none,
+-- or is gone. Of several of one name it is one that counts the same.
+
+create or replace function alert_channel(guild bigint, bot smallint,
+    entry bigint)
+returns bigint language plpgsql stable as $$
+begin
+    return (
+        select a.channel
+          from entry_named(guild, alert_channel.bot, entry) e
+         cross join lateral (select (e.doc || '}')::jsonb as it) d
+          join alert a on a.guild_id = guild and a.bot = alert_channel.bot
+           and a.name = d.it ->> 'name'
+         where d.it ->> 'action' = 'alert'
+           and d.it #>> '{executor,id}' = '0'
+         order by d.it ->> 'value'
+                  = format('%s in %s s', a.count, a.seconds) desc, a.alert_id
+         limit 1);
+end $$;

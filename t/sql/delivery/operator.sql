@@ -2,7 +2,7 @@
 
 \ir ../setup.psql
 select ms(now()) as now \gset
-select plan(71);
+select plan(73);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -446,6 +446,22 @@ select is(deliveries_unsure()::int, 0, 'there is no more of it');
 select is(pg_temp.replay(format('{"ids": ["%s"], "reasons": ["unconfirmed"],
     "mayDuplicate": true}', :restored_e1)::jsonb)::jsonb ->> 'mayDuplicate',
     '1', 'it may be sent again');
+
+-- what an alert said
+
+select alert_create(:me, '{"name": "it", "types": [7], "count": 1, "seconds": 1,
+                           "by": "server", "channel": "13"}') \g /dev/null
+select pg_temp.send(1) \g /dev/null
+select id as told from stored where guild_id = :guild and type = 101 \gset
+select pg_temp.ends(13, 0, 'channel_gone') \g /dev/null
+select pg_temp.replay(format('{"ids": ["%s"]}', :told)::jsonb) \g /dev/null
+select is(pg_temp.said(:told), 'not_delivered queued 13',
+          'what an alert said goes where the alert does');
+select pg_temp.ends(13, 0, 'channel_gone') \g /dev/null
+select alert_delete(:me, a.alert_id) from alert a \g /dev/null
+select pg_temp.replay(format('{"ids": ["%s"]}', :told)::jsonb) \g /dev/null
+select is(pg_temp.said(:told), 'not_delivered queued 12',
+          'and where its type does once the alert is gone');
 
 select * from finish();
 rollback;
