@@ -83,9 +83,8 @@ to :begins;
 grant execute on function
     keeper_step, search_job, search_tail, search_put, search_fail,
     delivery_secret, delivery_lease, delivery_find, delivery_park,
-    delivery_park_next, delivery_step,
-    delivery_release,
-    delivery_doubts, delivery_doubt_park, delivery_sole, delivery_proved,
+    delivery_step, delivery_release,
+    delivery_doubts, delivery_sole, delivery_proved,
     delivery_figures, delivery_refused, delivery_verified,
     delivery_asks, delivery_registered, delivery_lost, delivery_broken,
     delivery_waits, delivery_limited, delivery_closed

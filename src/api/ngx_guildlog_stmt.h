@@ -162,8 +162,6 @@ typedef struct {
     S(delivery_release, 0, DELIVERY)                                          \
     S(delivery_figures, 1, READ|BACKGROUND|PATIENT)                           \
     S(delivery_park, 4, DELIVERY)                                             \
-    S(delivery_park_next, 5, DELIVERY)                                        \
-    S(delivery_doubt_park, 2, DELIVERY)                                       \
     S(delivery_sole, 5, DELIVERY)                                             \
     S(delivery_proved, 6, DELIVERY)                                           \
     S(delivery_verified, 6, DELIVERY)                                         \
@@ -330,10 +328,10 @@ typedef struct {
 
 #define NGX_GUILDLOG_DELIVERY_STMTS(S)                                        \
     S(delivery_lease, 4, "shard, owner, fence, mine, share", DELIVERY)        \
-    S(delivery_find, 5, "guild, lane, shard, fence, bot, channel, state, "    \
+    S(delivery_find, 6, "guild, lane, shard, fence, bot, channel, state, "    \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
       "message, since, ids, verified", DELIVERY)                              \
-    S(delivery_doubts, 2, "guild, lane, shard, fence, bot, channel, state, "  \
+    S(delivery_doubts, 3, "guild, lane, shard, fence, bot, channel, state, "  \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
       "message, since, ids, verified", DELIVERY)                              \
     S(delivery_refused, 2, "guild, rest", DELIVERY)                           \

@@ -52,12 +52,7 @@ static void delivery_lease_done(void *data, ngx_guildlog_db_result_t *result);
 static ngx_uint_t delivery_lease_hold(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result);
 static void delivery_find(ngx_guildlog_delivery_t *d);
-static void delivery_find_place(ngx_guildlog_delivery_t *d, ngx_str_t *args,
-    u_char *numbers);
 static void delivery_find_done(void *data, ngx_guildlog_db_result_t *result);
-static void delivery_find_refused(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_db_result_t *result);
-static void delivery_find_parked(void *data, ngx_guildlog_db_result_t *result);
 static void delivery_find_again(ngx_guildlog_delivery_t *d);
 static void delivery_find_page(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result);
@@ -124,8 +119,6 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     d->mark.len = sizeof(always) - 1;
     ngx_memcpy(d->mark.data, always, sizeof(always) - 1);
 
-    d->page = NGX_GUILDLOG_DELIVERY_PAGE;
-    d->page_doubts = NGX_GUILDLOG_DELIVERY_DOUBTS;
     d->lease_at = ngx_current_msec;
     d->find_at = ngx_current_msec;
     d->sweep_at = ngx_current_msec;
@@ -217,7 +210,7 @@ delivery_tick(ngx_event_t *ev)
     if (!ngx_exiting && d->mine) {
 
         if (d->find == NULL && d->nlanes < DELIVERY_MOST
-            && (d->after_lane || d->halved
+            && (d->after_lane || d->apart
                 || d->env.stats->shared->changes != d->woken
                 || ngx_guildlog_delivery_due(d->find_at)))
         {
@@ -623,10 +616,10 @@ delivery_lease_hold(ngx_guildlog_delivery_t *d,
 static void
 delivery_find(ngx_guildlog_delivery_t *d)
 {
-    u_char     numbers[2 * NGX_INT64_LEN], page[NGX_INT_T_LEN];
-    ngx_str_t  args[5];
+    u_char     numbers[2][NGX_INT64_LEN], page[NGX_INT_T_LEN];
+    ngx_str_t  args[6];
 
-    if (d->after_lane == 0 && !d->halved) {
+    if (d->after_lane == 0 && !d->apart) {
         d->woken = d->env.stats->shared->changes;
         d->find_at = ngx_current_msec + DELIVERY_FIND_POLL;
         d->sweeps = ngx_guildlog_delivery_due(d->sweep_at);
@@ -638,12 +631,27 @@ delivery_find(ngx_guildlog_delivery_t *d)
         }
     }
 
-    delivery_find_place(d, args, numbers);
-
     d->nended = 0;
 
+    args[0] = d->env.me;
+
+    if (d->sweeps || d->mark.len == 0) {
+        ngx_str_null(&args[1]);
+
+    } else {
+        args[1].data = d->mark.data;
+        args[1].len = d->mark.len;
+    }
+
+    /* the page behind the last lane found */
+
+    args[2].data = numbers[0];
+    args[2].len = ngx_sprintf(numbers[0], "%L", d->after_guild) - numbers[0];
+    args[3].data = numbers[1];
+    args[3].len = ngx_sprintf(numbers[1], "%L", d->after_lane) - numbers[1];
     args[4].data = page;
-    args[4].len = ngx_sprintf(page, "%ui", d->page) - page;
+    args[4].len = ngx_sprintf(page, "%d", NGX_GUILDLOG_DELIVERY_PAGE) - page;
+    ngx_guildlog_delivery_park_apart(&args[5], d->apart);
 
     d->find = ngx_guildlog_db_pool_submit(d->env.pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_find],
@@ -655,30 +663,6 @@ delivery_find(ngx_guildlog_delivery_t *d)
 }
 
 
-/* sets the first four arguments: the page behind the last lane found;
-   numbers: room for two */
-
-static void
-delivery_find_place(ngx_guildlog_delivery_t *d, ngx_str_t *args,
-    u_char *numbers)
-{
-    args[0] = d->env.me;
-
-    if (d->sweeps || d->mark.len == 0) {
-        ngx_str_null(&args[1]);
-
-    } else {
-        args[1].data = d->mark.data;
-        args[1].len = d->mark.len;
-    }
-
-    args[2].data = numbers;
-    args[2].len = ngx_sprintf(numbers, "%L", d->after_guild) - numbers;
-    args[3].data = numbers + NGX_INT64_LEN;
-    args[3].len = ngx_sprintf(args[3].data, "%L", d->after_lane) - args[3].data;
-}
-
-
 static void
 delivery_find_done(void *data, ngx_guildlog_db_result_t *result)
 {
@@ -687,7 +671,15 @@ delivery_find_done(void *data, ngx_guildlog_db_result_t *result)
     d->find = NULL;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        delivery_find_refused(d, result);
+
+        if (!d->apart && ngx_guildlog_delivery_park_blames(result)) {
+            d->apart = 1;
+            ngx_guildlog_delivery_queue_post(d);
+            return;
+        }
+
+        ngx_guildlog_delivery_park_log(&d->env, "lanes", result);
+        delivery_find_again(d);
         return;
     }
 
@@ -697,8 +689,7 @@ delivery_find_done(void *data, ngx_guildlog_db_result_t *result)
                    "guildlog delivery: found %ui rows, %ui lanes at hand",
                    result->rows, d->nlanes);
 
-    d->halved = 0;
-    d->page = ngx_min(2 * d->page, NGX_GUILDLOG_DELIVERY_PAGE);
+    d->apart = 0;
 
     if (ngx_exiting) {
         return;
@@ -715,63 +706,6 @@ delivery_find_done(void *data, ngx_guildlog_db_result_t *result)
 }
 
 
-/* the same again with a smaller page, or without the lane to blame */
-
-static void
-delivery_find_refused(ngx_guildlog_delivery_t *d,
-    ngx_guildlog_db_result_t *result)
-{
-    u_char     numbers[2 * NGX_INT64_LEN];
-    ngx_str_t  args[5];
-
-    if (ngx_exiting || !ngx_guildlog_delivery_park_blames(result)) {
-        ngx_guildlog_delivery_park_log(&d->env, "lanes", result);
-        delivery_find_again(d);
-        return;
-    }
-
-    d->halved = 1;
-
-    if (d->page > 1) {
-        d->page /= 2;
-        ngx_guildlog_delivery_queue_post(d);
-        return;
-    }
-
-    /* a page of one lane: the statement parks it, and tells which one it was */
-
-    delivery_find_place(d, args, numbers);
-    ngx_guildlog_delivery_park_cause(result, &args[4]);
-
-    d->find = ngx_guildlog_db_pool_submit(d->env.pool,
-                   &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_park_next],
-                   args, delivery_find_parked, d);
-
-    if (d->find == NULL) {
-        delivery_find_again(d);
-    }
-}
-
-
-static void
-delivery_find_parked(void *data, ngx_guildlog_db_result_t *result)
-{
-    ngx_guildlog_delivery_t *d = data;
-
-    d->find = NULL;
-
-    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        ngx_guildlog_delivery_park_log(&d->env, "a lane to be parked", result);
-        delivery_find_again(d);
-        return;
-    }
-
-    if (!ngx_guildlog_delivery_park_done(&d->env, result)) {
-        delivery_find_again(d);
-    }
-}
-
-
 /*
  * From the beginning.  A sweep does more than find lanes, and may fail of that
  * again: lanes that are called for are found before the next sweep.
@@ -784,8 +718,7 @@ delivery_find_again(ngx_guildlog_delivery_t *d)
         d->sweep_at = ngx_current_msec + DELIVERY_FIND_RESWEEP;
     }
 
-    d->halved = 0;
-    d->page = NGX_GUILDLOG_DELIVERY_PAGE;
+    d->apart = 0;
     d->after_guild = 0;
     d->after_lane = 0;
     d->find_at = ngx_current_msec + NGX_GUILDLOG_DELIVERY_RETRY;
@@ -832,12 +765,14 @@ delivery_find_page(ngx_guildlog_delivery_t *d, ngx_guildlog_db_result_t *result)
                                              NGX_GUILDLOG_FOUND_GUILD);
         lanes++;
 
-        if (state.len && !ngx_exiting) {
+        if (!ngx_guildlog_delivery_park_row(&d->env, result, row)
+            && state.len && !ngx_exiting)
+        {
             ngx_guildlog_delivery_lanes_meet(d, result, row);
         }
     }
 
-    if (lanes < d->page) {
+    if (lanes < NGX_GUILDLOG_DELIVERY_PAGE) {
         guild = 0;
         lane = 0;
     }

@@ -43,8 +43,6 @@ static void delivery_lanes_free_in(ngx_queue_t *place);
 static ngx_uint_t delivery_lanes_is_busy(ngx_guildlog_lane_t *lane);
 static void delivery_lanes_doubted(void *data,
     ngx_guildlog_db_result_t *result);
-static void delivery_lanes_doubt_parked(void *data,
-    ngx_guildlog_db_result_t *result);
 static void delivery_queue_check(const ngx_guildlog_lane_t *lane);
 static void delivery_queue_check_free(const ngx_guildlog_lane_t *lane);
 static void delivery_queue_timer(ngx_event_t *ev);
@@ -357,7 +355,7 @@ void
 ngx_guildlog_delivery_lanes_doubts(ngx_guildlog_delivery_t *d)
 {
     u_char     page[NGX_INT_T_LEN];
-    ngx_str_t  args[2];
+    ngx_str_t  args[3];
 
     /* those at hand come first, however long they take */
 
@@ -371,7 +369,8 @@ ngx_guildlog_delivery_lanes_doubts(ngx_guildlog_delivery_t *d)
 
     args[0] = d->env.me;
     args[1].data = page;
-    args[1].len = ngx_sprintf(page, "%ui", d->page_doubts) - page;
+    args[1].len = ngx_sprintf(page, "%d", NGX_GUILDLOG_DELIVERY_DOUBTS) - page;
+    ngx_guildlog_delivery_park_apart(&args[2], d->apart_doubts);
 
     d->doubt = ngx_guildlog_db_pool_submit(d->env.pool,
                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_doubts],
@@ -384,61 +383,34 @@ delivery_lanes_doubted(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_delivery_t *d = data;
 
-    ngx_str_t             args[2];
-    ngx_uint_t            row;
+    ngx_uint_t            row, blames;
     ngx_guildlog_lane_t  *lane;
 
     d->doubt = NULL;
 
-    if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
-        d->page_doubts = ngx_min(2 * d->page_doubts,
-                                 NGX_GUILDLOG_DELIVERY_DOUBTS);
+    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
+        blames = ngx_guildlog_delivery_park_blames(result);
 
-        for (row = 0; row < result->rows && !ngx_exiting; row++) {
-            if (delivery_lanes_is_ours(d, result, row)) {
-                (void) delivery_lanes_enter(d, result, row, &d->doubts, &lane);
-            }
+        if (d->apart_doubts || !blames) {
+            ngx_guildlog_delivery_park_log(&d->env, "doubts", result);
+
+        } else {
+            d->doubt_at = ngx_current_msec;
         }
 
+        d->apart_doubts = !d->apart_doubts && blames;
         return;
     }
 
-    if (ngx_exiting || !ngx_guildlog_delivery_park_blames(result)) {
-        ngx_guildlog_delivery_park_log(&d->env, "doubts", result);
-        return;
+    d->apart_doubts = 0;
+
+    for (row = 0; row < result->rows; row++) {
+        if (!ngx_guildlog_delivery_park_row(&d->env, result, row)
+            && !ngx_exiting && delivery_lanes_is_ours(d, result, row))
+        {
+            (void) delivery_lanes_enter(d, result, row, &d->doubts, &lane);
+        }
     }
-
-    d->doubt_at = ngx_current_msec;
-
-    if (d->page_doubts > 1) {
-        d->page_doubts /= 2;
-        return;
-    }
-
-    /* the statement parks the first one */
-
-    args[0] = d->env.me;
-    ngx_guildlog_delivery_park_cause(result, &args[1]);
-
-    d->doubt = ngx_guildlog_db_pool_submit(d->env.pool,
-                  &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_doubt_park],
-                  args, delivery_lanes_doubt_parked, d);
-}
-
-
-static void
-delivery_lanes_doubt_parked(void *data, ngx_guildlog_db_result_t *result)
-{
-    ngx_guildlog_delivery_t *d = data;
-
-    d->doubt = NULL;
-
-    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        ngx_guildlog_delivery_park_log(&d->env, "a doubt to be parked", result);
-        return;
-    }
-
-    (void) ngx_guildlog_delivery_park_done(&d->env, result);
 }
 
 

@@ -84,10 +84,8 @@ struct ngx_guildlog_delivery_s {
     ngx_msec_t                     find_at;
     int64_t                        after_guild;  /* the last lane found; */
     int64_t                        after_lane;   /* 0: at the beginning */
-    ngx_uint_t                     page;     /* lanes found at a time */
     uint64_t                       ended[NGX_GUILDLOG_DELIVERY_ENDED];
     ngx_uint_t                     nended;   /* since the find was sent */
-    ngx_uint_t                     page_doubts;  /* doubts found at a time */
     ngx_guildlog_mark_t            mark;     /* how far the last find looked */
     ngx_guildlog_mark_t            next_mark;    /* the same of this one */
     ngx_msec_t                     sweep_at;
@@ -116,7 +114,9 @@ struct ngx_guildlog_delivery_s {
     unsigned                       leaves:1; /* the last lease gave all away */
     unsigned                       sweeps:1; /* the find under way is one of
                                                 all lanes */
-    unsigned                       halved:1; /* its page was refused */
+    unsigned                       apart:1;  /* its page was refused: each lane
+                                                by itself */
+    unsigned                       apart_doubts:1;   /* the same of doubts */
     unsigned                       missed:1; /* it found one that was busy */
     unsigned                       requests_lately:1;
     unsigned                       left:1;   /* all was given away */
@@ -165,10 +165,13 @@ ngx_uint_t ngx_guildlog_delivery_park_blames(ngx_guildlog_db_result_t *result);
 /* one line that says why, valid until the next call */
 void ngx_guildlog_delivery_park_cause(ngx_guildlog_db_result_t *result,
     ngx_str_t *cause);
-/* the answer of a statement that parks: counts and logs it.  0: it parked
-   nothing */
-ngx_uint_t ngx_guildlog_delivery_park_done(const ngx_guildlog_lane_env_t *env,
-    ngx_guildlog_db_result_t *result);
+/* "apart" of a statement: what fails alone of what it is over is parked */
+void ngx_guildlog_delivery_park_apart(ngx_str_t *arg, ngx_uint_t apart);
+/* 1: the row tells of what was parked, which is counted and logged */
+ngx_uint_t ngx_guildlog_delivery_park_row(const ngx_guildlog_lane_env_t *env,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row);
+void ngx_guildlog_delivery_park_done(const ngx_guildlog_lane_env_t *env,
+    const ngx_str_t *what);
 void ngx_guildlog_delivery_park_log(const ngx_guildlog_lane_env_t *env,
     const char *what, ngx_guildlog_db_result_t *result);
 

@@ -80,13 +80,13 @@ ngx_guildlog_delivery_step(ngx_guildlog_delivery_t *d)
             q = ngx_queue_head(&d->stepping);
             lane = ngx_queue_data(q, ngx_guildlog_lane_t, queue);
 
-            if (lane->crowd) {
+            if (lane->alone) {
 
-                if (step->n >= lane->crowd) {
+                if (step->n) {
                     break;
                 }
 
-                lanes = ngx_min(lanes, lane->crowd);
+                lanes = 1;
             }
 
             ngx_guildlog_assert(lane->stepping && !lane->submitted);
@@ -280,7 +280,7 @@ delivery_step_done(void *data, ngx_guildlog_db_result_t *result)
 
         if (answered) {
             lane->stepping = 0;
-            lane->crowd = 0;
+            lane->alone = 0;
             lane->late = 0;
             delivery_step_end(lane, result, i);
 
@@ -298,10 +298,7 @@ delivery_step_done(void *data, ngx_guildlog_db_result_t *result)
 }
 
 
-/*
- * One lane is to blame, and it is not known which one: halves of the step are
- * tried next, until that lane stands alone.
- */
+/* one lane is to blame, and it is not known which one: each is tried alone */
 
 static void
 delivery_step_split(ngx_guildlog_step_t *step, ngx_guildlog_db_result_t *result)
@@ -315,7 +312,7 @@ delivery_step_split(ngx_guildlog_step_t *step, ngx_guildlog_db_result_t *result)
     for (i = step->n; i > 0; i--) {
         lane = step->lanes[i - 1];
         lane->submitted = 0;
-        lane->crowd = (step->n + 1) / 2;
+        lane->alone = 1;
 
         if (lane->dropped) {
             lane->stepping = 0;
@@ -427,7 +424,7 @@ delivery_step_entries(ngx_guildlog_step_t *step,
 
 /*
  * What the database refuses because of one lane holds up no other: a statement
- * over many lanes is halved until that lane stands alone, which is parked.
+ * over many is made again item by item, and what fails alone is parked.
  */
 
 ngx_uint_t
@@ -461,25 +458,47 @@ ngx_guildlog_delivery_park_cause(ngx_guildlog_db_result_t *result,
 }
 
 
-ngx_uint_t
-ngx_guildlog_delivery_park_done(const ngx_guildlog_lane_env_t *env,
-    ngx_guildlog_db_result_t *result)
+void
+ngx_guildlog_delivery_park_apart(ngx_str_t *arg, ngx_uint_t apart)
 {
-    ngx_str_t  status, what;
+    if (apart) {
+        ngx_str_set(arg, "true");
 
-    status = ngx_guildlog_db_result_value(result, 0, 0);
-    what = ngx_guildlog_db_result_value(result, 0, 1);
+    } else {
+        ngx_str_set(arg, "false");
+    }
+}
 
-    if (status.len == 0 || status.data[0] != '2') {
+
+ngx_uint_t
+ngx_guildlog_delivery_park_row(const ngx_guildlog_lane_env_t *env,
+    ngx_guildlog_db_result_t *result, ngx_uint_t row)
+{
+    ngx_str_t  state, what;
+
+    static const ngx_str_t  parked = ngx_string("parked");
+
+    state = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FOUND_STATE);
+
+    if (!ngx_guildlog_str_eq(&state, &parked)) {
         return 0;
     }
 
-    ngx_guildlog_stats_count(env->stats, NGX_GUILDLOG_COUNT_PARKED, 1);
-
-    ngx_log_error(NGX_LOG_ERR, env->log, 0, "%V is parked for %d s", &what,
-                  NGX_GUILDLOG_LANE_PARK / 1000);
+    what = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FOUND_IDS);
+    ngx_guildlog_delivery_park_done(env, &what);
 
     return 1;
+}
+
+
+void
+ngx_guildlog_delivery_park_done(const ngx_guildlog_lane_env_t *env,
+    const ngx_str_t *what)
+{
+    ngx_guildlog_stats_count(env->stats, NGX_GUILDLOG_COUNT_PARKED, 1);
+
+    ngx_log_error(NGX_LOG_ERR, env->log, 0, "%V is parked for %d s", what,
+                  NGX_GUILDLOG_LANE_PARK / 1000);
 }
 
 

@@ -151,12 +151,11 @@ struct ngx_guildlog_lane_s {
                                                 to go on */
     ngx_guildlog_guild_t          *round;
     ngx_guildlog_permit_e          permit;
-    ngx_uint_t                     crowd;    /* lanes in its step at most, for
-                                                one of them is to blame for a
-                                                refusal; 0: any number */
     ngx_uint_t                     late;     /* times its step alone took too
                                                 long, in a row */
     ngx_uint_t                     stepped;  /* the loop's, the last time */
+    unsigned                       alone:1;  /* in its step, for one lane of
+                                                its last one is to blame */
     unsigned                       stepping:1;   /* in a step, or queued */
     unsigned                       submitted:1;  /* its step is under way */
     unsigned                       repeated:1;   /* was submitted before */

@@ -447,10 +447,18 @@ lane_tell_parked(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_lane_t *lane = data;
 
+    ngx_str_t  status, what;
+
     lane->query = NULL;
 
     if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
-        (void) ngx_guildlog_delivery_park_done(lane->env, result);
+        status = ngx_guildlog_db_result_value(result, 0, 0);
+        what = ngx_guildlog_db_result_value(result, 0, 1);
+
+        if (status.len && status.data[0] == '2') {
+            ngx_guildlog_delivery_park_done(lane->env, &what);
+        }
+
         ngx_guildlog_delivery_queue_forget(lane);
         return;
     }

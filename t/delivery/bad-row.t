@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # "One bad row, lane, server or batch never holds up others: a statement over
-# many is halved until the bad one stands alone, which is parked, counted,
+# many that fails is run again item by item; what fails alone is parked, counted,
 # logged and shown on the status page."  The bad ones here are made bad by
 # triggers; one of them takes for ever.
 

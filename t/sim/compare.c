@@ -774,19 +774,8 @@ op_find(void)
     owner = an_owner();
     args_page(owner);
     arg(4, "%d", (int) (one_in(3) ? between(1, 4) : 1000));
+    arg(5, one_in(3) ? "true" : "false");
     both_with("delivery_find", 1, owner);
-}
-
-
-static void
-op_park_next(void)
-{
-    int  owner;
-
-    owner = an_owner();
-    args_page(owner);
-    arg(4, "SQLSTATE 22003: it is bad");
-    both_with("delivery_park_next", 1, owner);
 }
 
 
@@ -988,16 +977,8 @@ op_doubts(void)
 {
     arg(0, "%s", owners[an_owner()]);
     arg(1, "%d", (int) (one_in(3) ? 1 : 16));
+    arg(2, one_in(3) ? "true" : "false");
     both("delivery_doubts");
-}
-
-
-static void
-op_doubt_park(void)
-{
-    arg(0, "%s", owners[an_owner()]);
-    arg(1, "SQLSTATE 22003: it is bad");
-    both("delivery_doubt_park");
 }
 
 
@@ -1206,8 +1187,8 @@ op_time(void)
 
 static const op_t  ops[] = {
     { 8, op_lease }, { 14, op_find }, { 34, op_step }, { 22, op_state },
-    { 5, op_doubts }, { 1, op_doubt_park }, { 6, op_proved },
-    { 2, op_refused }, { 2, op_park }, { 1, op_park_next },
+    { 5, op_doubts }, { 6, op_proved },
+    { 2, op_refused }, { 2, op_park },
     { 14, op_record }, { 4, op_release }, { 3, op_sync }, { 4, op_pause },
     { 1, op_astray }, { 2, op_open }, { 6, op_time }
 };

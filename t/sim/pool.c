@@ -86,8 +86,8 @@ sim_pool_lease(const sim_node_t *node, int shard)
 
 /* a row that the database does not bear is in the way */
 
-static int
-is_bad(const store_lane_t *lane)
+int
+sim_pool_bad(store_lane_t *lane)
 {
     return lane && sim_channel(lane)->bad_to > sim.now && !sim.calm;
 }
@@ -117,7 +117,7 @@ query_bad(query_t *q)
         while ((p = strstr(p, "{\"guild\":")) != NULL) {
             guild = strtoll(p + sizeof("{\"guild\":") - 1, &p, 10);
 
-            if (is_bad(store_lane(guild, strtoll(p + sizeof(",\"lane\":") - 1,
+            if (sim_pool_bad(store_lane(guild, strtoll(p + sizeof(",\"lane\":") - 1,
                                                  NULL, 10))))
             {
                 return 1;
@@ -128,10 +128,10 @@ query_bad(query_t *q)
     }
 
     if (strcmp(name, "delivery_find") == 0) {
-        most = query_number(q, 4);
+        most = q->args[5].data[0] == 't' ? 0 : query_number(q, 4);
 
         for (i = 0; most-- > 0 && (lane = store_ready(q->args, &i)); ) {
-            if (is_bad(lane)) {
+            if (sim_pool_bad(lane)) {
                 return 1;
             }
         }
@@ -143,8 +143,7 @@ query_bad(query_t *q)
 
     return q->stmt->nargs >= 4
            && strcmp(name, "delivery_lease") != 0
-           && strcmp(name, "delivery_park_next") != 0
-           && is_bad(store_lane(query_number(q, 1), query_number(q, 2)))
+           && sim_pool_bad(store_lane(query_number(q, 1), query_number(q, 2)))
            && (strcmp(name, "delivery_park") != 0 || sim_random() % 8 == 0);
 }
 
@@ -401,8 +400,7 @@ query_check(query_t *q)
         }
 
     } else if (q->stmt->nargs >= 5
-               && strcmp(q->stmt->name, "delivery_find") != 0
-               && strcmp(q->stmt->name, "delivery_park_next") != 0)
+               && strcmp(q->stmt->name, "delivery_find") != 0)
     {
         lane = store_lane(query_number(q, 1), query_number(q, 2));
 

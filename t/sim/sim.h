@@ -203,6 +203,8 @@ sim_channel_t *sim_channel(const store_lane_t *lane);
 
 void sim_pool_start(void);
 void sim_pool_crash(sim_node_t *node);
+/* does the database refuse what is about that lane? */
+int sim_pool_bad(store_lane_t *lane);
 /* ms for which that process still has the lease; < 0: it has not */
 int64_t sim_pool_lease(const sim_node_t *node, int shard);
 

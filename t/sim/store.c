@@ -1218,34 +1218,62 @@ ended_put(store_answer_t *a, const char *reason, int64_t n)
 
 
 static void
-delivery_fail(store_answer_t *a, const char *me, int64_t low,
-    const ngx_str_t *args, int64_t most)
+park(store_lane_t *l, const char *cause)
 {
-    int            i;
-    store_lane_t  *l;
+    l->parked_to = store.now + 10 * STORE_MINUTE;
+    snprintf(l->parked_for, sizeof(l->parked_for), "%s", cause);
+}
 
-    for (i = 0; most-- > 0 && (l = delivery_ready(me, low, args, &i)); ) {
-        if (l->state != STORE_BROKEN || l->paused_at != STORE_NONE
-            || (store.skips && store.skips(l)) || l->locked_to > store.now)
-        {
-            continue;
-        }
 
-        if (l->tail > l->head) {
-            ended_put(a, l->reason, l->tail - l->head);
-            batch(l, l->head + 1, l->tail, l->attempts, 0, STORE_NONE,
-                  l->reason);
-        }
+static void
+parked_put(store_answer_t *a, const store_lane_t *l)
+{
+    put_number(a, l->guild);
+    put_number(a, l->id);
+    put_nulls(a, 4);
+    put(a, "parked");
+    put_nulls(a, 10);
+    put(a, "a lane");
+    put(a, NULL);
+}
 
-        l->head = l->upto = l->tail;
-        l->step += 2;
-        l->attempts = 0;
-        l->ready = 0;
 
-        if (!l->channel->used) {
-            lanes_leave(l);
-        }
+static int
+delivery_fail(store_answer_t *a, store_lane_t *l)
+{
+    if (l->state != STORE_BROKEN || l->paused_at != STORE_NONE
+        || (store.skips && store.skips(l)) || l->locked_to > store.now)
+    {
+        return 0;
     }
+
+    ended_put(a, l->reason, l->tail - l->head);
+
+    if (l->tail > l->head) {
+        batch(l, l->head + 1, l->tail, l->attempts, 0, STORE_NONE, l->reason);
+    }
+
+    l->head = l->upto = l->tail;
+    l->step += 2;
+    l->attempts = 0;
+    l->ready = 0;
+
+    if (!l->channel->used) {
+        lanes_leave(l);
+    }
+
+    put_number(a, l->guild);
+    put_number(a, l->id);
+    put_nulls(a, 17);
+
+    return 1;
+}
+
+
+static int
+is_bad(const ngx_str_t *apart, store_lane_t *l)
+{
+    return apart->data[0] == 't' && store.bad && store.bad(l);
 }
 
 
@@ -1263,7 +1291,8 @@ delivery_expire(store_answer_t *a, const char *me, const ngx_str_t *args,
     {
         if (l->state != STORE_REGISTERING || l->paused_at != STORE_NONE
             || l->state_since >= store.now - store.gives_up
-            || l->upto != l->head || l->tail <= l->head)
+            || l->upto != l->head || l->tail <= l->head
+            || is_bad(&args[5], l))
         {
             continue;
         }
@@ -1311,70 +1340,41 @@ delivery_find(const ngx_str_t *args, store_answer_t *a)
     put(a, line);
     put_nulls(a, 12);
 
-    delivery_fail(a, me, from, args, most);
-
     if (!given) {
         delivery_expire(a, me, args, most);
     }
 
     for (i = 0; most-- > 0 && (l = delivery_ready(me, from, args, &i)); ) {
-        delivery_lane(a, l);
+        if (is_bad(&args[5], l)) {
+            park(l, "made up");
+            parked_put(a, l);
+
+        } else if (!delivery_fail(a, l)) {
+            delivery_lane(a, l);
+        }
     }
-}
-
-
-static void
-park(store_answer_t *a, const char *me, store_lane_t *l, int64_t guild,
-    int64_t lane, const ngx_str_t *cause)
-{
-    int   found;
-    char  body[512];
-
-    found = l && l->ready && its_shard(me, l->shard);
-
-    if (found) {
-        l->parked_to = store.now + 10 * STORE_MINUTE;
-        text(cause, l->parked_for, sizeof(l->parked_for));
-    }
-
-    snprintf(body, sizeof(body), "lane %lld of server %lld, %.*s,",
-             (long long) lane, (long long) guild, (int) cause->len,
-             cause->data);
-    says(a, found ? "200" : "404", body);
 }
 
 
 static void
 delivery_park(const ngx_str_t *args, store_answer_t *a)
 {
-    char     me[64];
-    int64_t  guild, lane;
-
-    text(&args[0], me, sizeof(me));
-    guild = number(&args[1]);
-    lane = number(&args[2]);
-
-    park(a, me, store_lane(guild, lane), guild, lane, &args[3]);
-}
-
-
-static void
-delivery_park_next(const ngx_str_t *args, store_answer_t *a)
-{
-    int            i;
-    char           me[64];
+    int            found;
+    char           me[64], cause[200], body[512];
     store_lane_t  *l;
 
     text(&args[0], me, sizeof(me));
-    i = 0;
-    l = delivery_ready(me, mark_from(&args[1]), args, &i);
+    text(&args[3], cause, sizeof(cause));
+    l = store_lane(number(&args[1]), number(&args[2]));
+    found = l && l->ready && its_shard(me, l->shard);
 
-    if (l == NULL) {
-        says(a, "404", "none");
-        return;
+    if (found) {
+        park(l, cause);
     }
 
-    park(a, me, l, l->guild, l->id, &args[4]);
+    snprintf(body, sizeof(body), "lane %lld of server %lld, %s,",
+             (long long) number(&args[2]), (long long) number(&args[1]), cause);
+    says(a, found ? "200" : "404", body);
 }
 
 
@@ -1766,30 +1766,6 @@ delivery_doubts(const ngx_str_t *args, store_answer_t *a)
 }
 
 
-static void
-delivery_doubt_park(const ngx_str_t *args, store_answer_t *a)
-{
-    int             i;
-    char            me[64], body[512];
-    store_doubt_t  *d;
-
-    text(&args[0], me, sizeof(me));
-    i = doubt_due(me);
-
-    if (i < 0) {
-        says(a, "404", NULL);
-        return;
-    }
-
-    d = &store.doubts[i];
-    d->look_at = store.now + 10 * STORE_MINUTE;
-    snprintf(body, sizeof(body), "a doubt of lane %lld of server %lld, %.*s,",
-             (long long) d->lane->id, (long long) d->lane->guild,
-             (int) args[1].len, args[1].data);
-    says(a, "200", body);
-}
-
-
 /* some of it went again since */
 
 static int
@@ -1941,12 +1917,10 @@ static const model_t  models[] = {
     model_row(delivery_figures, 2, 0),
     model_row(delivery_secret, 2, 0),
     model_row(delivery_doubts, 19, 0),
-    model_row(delivery_doubt_park, 2, 0),
     model_row(delivery_proved, 2, 0),
     model_row(delivery_sole, 2, 0),
     model_row(delivery_refused, 2, 0),
     model_row(delivery_park, 2, 0),
-    model_row(delivery_park_next, 2, 0),
     model_row(delivery_verified, 2, 0),
     model_row(delivery_asks, 2, 0),
     model_row(delivery_limited, 2, 0),

@@ -167,11 +167,13 @@ typedef struct {
     int               nrefusals;
 
     /* who looks on; NULL: nobody.  skips: is that row locked by somebody?
+       bad: does the database refuse what is about it?
        opened: a lane was made, which gets its id and shard there */
     void            (*decided)(store_lane_t *lane, store_batch_t *batch);
     void            (*proved)(store_lane_t *lane, store_doubt_t *doubt,
                               int64_t message);
     int             (*skips)(store_lane_t *lane);
+    int             (*bad)(store_lane_t *lane);
     void            (*opened)(store_lane_t *lane);
 } store_t;
 

@@ -1347,6 +1347,7 @@ world_make(void)
     store.decided = world_decided;
     store.proved = world_proved;
     store.skips = world_skips;
+    store.bad = sim_pool_bad;
     store.opened = world_opened;
 
     world_weather();

@@ -116,30 +116,40 @@ begin
 end $$;
 
 
-create or replace function delivery_park_next(me text, mark text,
-    after_guild bigint, after_lane bigint, cause text, out status int,
-    out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
-begin
-    select p.status, p.body into status, body
-      from delivery_ready(me, (mark::delivery_mark).low - interval '1 s',
-                          after_guild, after_lane, 1) r
-     cross join lateral delivery_park(me, r.guild_id, r.lane, cause) p;
+-- The same, and the row of a find that tells of it.
 
-    if not found then
-        status := 404;
-        body := 'none';
-    end if;
+create or replace function delivery_parked(me text, guild bigint, lane bigint,
+    cause text)
+returns delivery_lane language plpgsql as $$
+declare
+    its  delivery_lane;
+begin
+    its.guild := guild;
+    its.lane := lane;
+    its.state := 'parked';
+    its.ids := (select p.body from delivery_park(me, guild, lane, cause) p);
+    return its;
 end $$;
+
+
+-- What the database refused, in one line.
+
+create or replace function delivery_cause(code text, message text)
+returns text language sql immutable as $$
+    select 'SQLSTATE ' || code || ': '
+           || left(regexp_replace(message, '[[:cntrl:]]+', ' ', 'g'), 200)
+$$;
 
 
 -- That page, behind a row with the mark of the next call alone (as its state),
 -- and what was decided about what needs no sending. A lane without a state is
 -- not to be delivered now: it is broken or paused, or it or its server rests
--- for longer than until it is found again. Without a mark: all of them.
+-- for longer than until it is found again. Without a mark: all of them. apart:
+-- this was refused because of one of them; that one is parked.
 
 create or replace function delivery_find(me text, mark text,
-    after_guild bigint, after_lane bigint, most int default 1000)
+    after_guild bigint, after_lane bigint, most int default 1000,
+    apart boolean default false)
 returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 declare
@@ -151,26 +161,54 @@ begin
     its.state := delivery_marked(mark::delivery_mark)::text;
     return next its;
 
-    for its.state, its.head in
-        select f.reason, f.n
-          from delivery_fail(me, low, after_guild, after_lane, most) f
-        union all
-        select 'expired', x
-          from delivery_expire(me, after_guild, after_lane, most) x
-         where mark is null
-    loop
-        return next its;
-    end loop;
+    if mark is null then
+        return query
+            select x.* from delivery_expire(me, after_guild, after_lane, most,
+                                            apart) x;
+    end if;
 
     for ready in
         select r.* from delivery_ready(me, low, after_guild, after_lane,
                                        most) r
     loop
-        its := delivery_lane(ready);
-        if its.guild is not null then
-            return next its;
-        end if;
+        begin
+            return query select x.* from delivery_found(ready) x;
+        exception when others then
+            if not apart then
+                raise;
+            end if;
+            return next delivery_parked(me, ready.guild_id, ready.lane,
+                                        delivery_cause(sqlstate, sqlerrm));
+        end;
     end loop;
+end $$;
+
+
+-- What there is to say of one of them.
+
+create or replace function delivery_found(ready lane_ready)
+returns setof delivery_lane language plpgsql as $$
+declare
+    ended  record;
+    its    delivery_lane;
+begin
+    select f.* into ended from delivery_fail(ready) f;
+
+    if ended.reason is null then
+        its := delivery_lane(ready);
+    else
+        its.state := ended.reason;
+        its.head := ended.n;
+        return next its;
+
+        its := null;
+        its.guild := ready.guild_id;
+        its.lane := ready.lane;
+    end if;
+
+    if its.guild is not null then
+        return next its;
+    end if;
 end $$;
 
 
@@ -224,58 +262,52 @@ returns bigint language sql volatile as $$
 $$;
 
 
--- What stands in a broken lane is decided: it will not be delivered. If its
--- channel is used no more, the lane is left.
+-- What stands in a broken lane is decided: it will not be delivered. Why, and
+-- how many entries; null: it is not broken, or somebody has it. If its channel
+-- is used no more, the lane is left.
 
-create or replace function delivery_fail(me text, low timestamptz,
-    after_guild bigint, after_lane bigint, most int, out reason text,
+create or replace function delivery_fail(ready lane_ready, out reason text,
     out n bigint)
-returns setof record language plpgsql as $$
+language plpgsql as $$
 declare
-    ready   lane_ready;
     broken  record;
 begin
-    for ready in
-        select r.* from delivery_ready(me, low, after_guild, after_lane,
-                                       most) r
-    loop
-        select l.bot, l.channel_id, l.reason, t.tail into broken
-          from lane l
-          join lane_tail t on t.guild_id = l.guild_id and t.lane = l.lane
-         where l.guild_id = ready.guild_id and l.lane = ready.lane
-           and l.state = 'broken' and l.paused_at is null
-           for update of t skip locked
-           for share of l skip locked;
-        continue when not found;
+    select l.bot, l.channel_id, l.reason, t.tail into broken
+      from lane l
+      join lane_tail t on t.guild_id = l.guild_id and t.lane = l.lane
+     where l.guild_id = ready.guild_id and l.lane = ready.lane
+       and l.state = 'broken' and l.paused_at is null
+       for update of t skip locked
+       for share of l skip locked;
 
-        insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
-                                attempts, status, reason)
-        select h.guild_id, h.lane, h.head + 1, broken.tail, clock_timestamp(),
-               h.attempts, 0, broken.reason
-          from lane_head h
-         where h.guild_id = ready.guild_id
-           and h.lane = ready.lane
-           and broken.tail > h.head
-        returning seq_to - seq_from + 1 into n;
+    if not found then
+        return;
+    end if;
 
-        if found then
-            reason := broken.reason;
-            return next;
-        end if;
+    reason := broken.reason;
 
-        update lane_head h
-           set head = broken.tail, upto = broken.tail, step = h.step + 2,
-               attempts = 0
-         where h.guild_id = ready.guild_id and h.lane = ready.lane;
-        delete from lane_ready r
-         where r.guild_id = ready.guild_id and r.lane = ready.lane;
+    insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
+                            attempts, status, reason)
+    select h.guild_id, h.lane, h.head + 1, broken.tail, clock_timestamp(),
+           h.attempts, 0, broken.reason
+      from lane_head h
+     where h.guild_id = ready.guild_id
+       and h.lane = ready.lane
+       and broken.tail > h.head
+    returning seq_to - seq_from + 1 into n;
+    n := coalesce(n, 0);
 
-        if not broken.channel_id = any (channels_used(ready.guild_id,
-                                                      broken.bot))
-        then
-            perform lanes_leave(ready.guild_id, array[ready.lane]);
-        end if;
-    end loop;
+    update lane_head h
+       set head = broken.tail, upto = broken.tail, step = h.step + 2,
+           attempts = 0
+     where h.guild_id = ready.guild_id and h.lane = ready.lane;
+    delete from lane_ready r
+     where r.guild_id = ready.guild_id and r.lane = ready.lane;
+
+    if not broken.channel_id = any (channels_used(ready.guild_id, broken.bot))
+    then
+        perform lanes_leave(ready.guild_id, array[ready.lane]);
+    end if;
 end $$;
 
 
@@ -284,42 +316,73 @@ end $$;
 -- chance.
 
 create or replace function delivery_expire(me text, after_guild bigint,
-    after_lane bigint, most int)
-returns setof bigint language plpgsql as $$
+    after_lane bigint, most int, apart boolean)
+returns setof delivery_lane language plpgsql as $$
 declare
     waits  lane_head;
-    last   bigint;
+    its    delivery_lane;
     n      int := 0;
 begin
+    its.state := 'expired';
+
     for waits in
         select w.* from delivery_waiting(me, after_guild, after_lane, most) w
     loop
-        continue when not exists (
-            select from delivery_peek(waits.guild_id, waits.lane, waits.head,
-                                      1) p
-             where p.expired);
+        begin
+            its.head := lane_expire(waits);
+        exception when others then
+            if not apart then
+                raise;
+            end if;
+            its.head := null;
+            return next delivery_parked(me, waits.guild_id, waits.lane,
+                                        delivery_cause(sqlstate, sqlerrm));
+        end;
 
-        last := (select max(p.seq)
-                   from delivery_peek(waits.guild_id, waits.lane, waits.head,
-                                      1000) p
-                  where p.expired);
-
-        update lane_head h
-           set head = last, upto = last, step = h.step + 2
-         where h.guild_id = waits.guild_id
-           and h.lane = waits.lane
-           and h.step = waits.step;
-        continue when not found;
-
-        insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
-                                attempts, status, reason)
-        values (waits.guild_id, waits.lane, waits.head + 1, last,
-                clock_timestamp(), 0, 0, 'expired');
-        return next last - waits.head;
+        continue when its.head is null;
+        return next its;
 
         n := n + 1;
         exit when n = 20;
     end loop;
+end $$;
+
+
+-- How many entries of this lane have expired; null: none.
+
+create or replace function lane_expire(waits lane_head)
+returns bigint language plpgsql as $$
+declare
+    last  bigint;
+begin
+    if not exists (select from delivery_peek(waits.guild_id, waits.lane,
+                                             waits.head, 1) p
+                    where p.expired)
+    then
+        return null;
+    end if;
+
+    last := (select max(p.seq)
+               from delivery_peek(waits.guild_id, waits.lane, waits.head,
+                                  1000) p
+              where p.expired);
+
+    update lane_head h
+       set head = last, upto = last, step = h.step + 2
+     where h.guild_id = waits.guild_id
+       and h.lane = waits.lane
+       and h.step = waits.step;
+
+    if not found then
+        return null;
+    end if;
+
+    insert into lane_batch (guild_id, lane, seq_from, seq_to, done_at,
+                            attempts, status, reason)
+    values (waits.guild_id, waits.lane, waits.head + 1, last,
+            clock_timestamp(), 0, 0, 'expired');
+
+    return last - waits.head;
 end $$;
 
 

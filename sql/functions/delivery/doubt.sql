@@ -35,9 +35,11 @@ $$;
 
 -- Those to be looked at now, a few at a time: each as a lane of its own, that
 -- has nothing but this message. Who dies while he looks leaves them for the
--- next time.
+-- next time. apart: this was refused because of one of them; that one is looked
+-- at later.
 
-create or replace function delivery_doubts(me text, most int default 16)
+create or replace function delivery_doubts(me text, most int default 16,
+    apart boolean default false)
 returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 declare
@@ -53,14 +55,22 @@ begin
          where x.shard = any (mine) and x.look_at <= now()
          order by x.look_at limit most
     loop
-        update doubt x
-           set looks = d.looks + 1,
-               look_at = now() + doubt_pause(now() - d.done_at)
-         where x.guild_id = d.guild_id and x.lane = d.lane
-           and x.seq_from = d.seq_from and x.looks = d.looks;
-        continue when not found;
+        begin
+            its := doubt_lane(d);
+        exception when others then
+            if not apart then
+                raise;
+            end if;
+            its := null;
+            its.state := 'parked';
+            its.ids := format('a doubt of lane %s of server %s, %s,', d.lane,
+                              d.guild_id, delivery_cause(sqlstate, sqlerrm));
+            update doubt x
+               set look_at = now() + interval '10 minutes'
+             where x.guild_id = d.guild_id and x.lane = d.lane
+               and x.seq_from = d.seq_from;
+        end;
 
-        its := doubt_lane(d);
         if its.ids is not null then
             return next its;
         end if;
@@ -68,11 +78,23 @@ begin
 end $$;
 
 
+-- Null: somebody else has looked.
+
 create or replace function doubt_lane(d doubt)
 returns delivery_lane language plpgsql as $$
 declare
     its  delivery_lane;
 begin
+    update doubt x
+       set looks = d.looks + 1,
+           look_at = now() + doubt_pause(now() - d.done_at)
+     where x.guild_id = d.guild_id and x.lane = d.lane
+       and x.seq_from = d.seq_from and x.looks = d.looks;
+
+    if not found then
+        return null;
+    end if;
+
     select d.guild_id, d.lane, d.shard, null, l.bot, l.channel_id, 'doubt',
            d.webhook_id, null::bytea, d.seq_from - 1, d.seq_to, 0, 0,
            delivery_age(d.attempt_at), 0, d.before_id, 0, null, true
@@ -85,31 +107,6 @@ begin
                   from doubt_entries(d.guild_id, d.lane, d.seq_from,
                                      d.seq_to) e);
     return its;
-end $$;
-
-
--- The database refused something of the first one of those: others are looked
--- at meanwhile.
-
-create or replace function delivery_doubt_park(me text, cause text,
-    out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
-declare
-    mine  constant smallint[] := delivery_shards(me);
-    d     doubt;
-begin
-    select x.* into d from doubt x
-     where x.shard = any (mine) and x.look_at <= now()
-     order by x.look_at limit 1;
-
-    update doubt x
-       set look_at = now() + interval '10 minutes'
-     where x.guild_id = d.guild_id and x.lane = d.lane
-       and x.seq_from = d.seq_from;
-
-    status := case when found then 200 else 404 end;
-    body := 'a doubt of lane ' || d.lane || ' of server ' || d.guild_id
-            || ', ' || cause || ',';
 end $$;
 
 

@@ -170,19 +170,13 @@ $$, $$
                                        'leaves boolean'),
         ('delivers', 'delivery_find', 'mark text, '
                                       'after_guild bigint, '
-                                      'after_lane bigint, most integer'),
+                                      'after_lane bigint, most integer, '
+                                      'apart boolean'),
         ('delivers', 'delivery_park', 'guild bigint, lane bigint, '
                                       'cause text, OUT status integer, '
                                       'OUT body text'),
-        ('delivers', 'delivery_park_next', 'mark text, after_guild bigint, '
-                                           'after_lane bigint, cause text, '
-                                           'OUT status integer, '
-                                           'OUT body text'),
-        ('delivers', 'delivery_doubt_park', 'cause text, '
-                                            'OUT status integer, '
-                                            'OUT body text'),
         ('delivers', 'delivery_step', 'work jsonb'),
-        ('delivers', 'delivery_doubts', 'most integer'),
+        ('delivers', 'delivery_doubts', 'most integer, apart boolean'),
         ('delivers', 'delivery_proved', 'guild bigint, lane bigint, '
                                         'fence bigint, seq_from bigint, '
                                         'message bigint, OUT status integer, '
