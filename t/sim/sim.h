@@ -116,6 +116,7 @@ struct sim_channel_s {
     int64_t           waits;        /* an idle lane has an entry since; 0 */
     int64_t           blind_to;
     int64_t           bad_to;       /* the database refuses its lane */
+    int64_t           used_at;      /* last set */
     int64_t           order;        /* the last place applied, */
     store_lane_t     *of;           /*   of that lane */
     sim_message_t    *messages;

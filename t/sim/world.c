@@ -748,6 +748,7 @@ world_use(void *data)
         sim_note("channel %lld is used", (long long) channel->row->id);
         sim_clock();
         store_sync(channel->row, 1);
+        channel->used_at = sim.now;
     }
 }
 
@@ -952,17 +953,20 @@ world_left(void)
 }
 
 
-/* what is unconfirmed, and was not looked for to an end since it is calm */
+/* what is unconfirmed, and was not looked for to an end since it is calm, and
+   since what is absent has a channel to go to again */
 
 static int
 world_doubts(void)
 {
     int      i, n;
-    int64_t  at;
+    int64_t  at, from;
 
     for (i = 0, n = 0; i < store.ndoubts; i++) {
         at = store.doubts[i].looked_at / 1000 - SIM_WALL;
-        n += at < sim.calm_at + SIM_HARM || at > sim.now - SIM_HARM;
+        from = ngx_max(sim.calm_at,
+                       sim_channel(store.doubts[i].lane)->used_at) + SIM_HARM;
+        n += at < from || at > sim.now - SIM_HARM;
     }
 
     return n;
