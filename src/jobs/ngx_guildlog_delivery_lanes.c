@@ -510,7 +510,7 @@ void
 ngx_guildlog_delivery_queue_run(ngx_guildlog_lane_t *lane,
     ngx_guildlog_lane_state_e state)
 {
-    lane->state = state;
+    ngx_guildlog_lane_to(lane, state);
 
     ngx_guildlog_delivery_queue_resume(lane);
 }
@@ -544,7 +544,7 @@ ngx_guildlog_delivery_queue_sleep(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
     ngx_guildlog_assert(lane->permit == NGX_GUILDLOG_PERMIT_NONE);
     ngx_guildlog_assert(lane->n == 0);
 
-    lane->state = state;
+    ngx_guildlog_lane_to(lane, state);
 
     lane->timer.handler = delivery_queue_timer;
     lane->timer.data = lane;
@@ -571,7 +571,7 @@ ngx_guildlog_delivery_queue_wait(ngx_guildlog_lane_t *lane,
     delivery_queue_check_free(lane);
     ngx_guildlog_assert(lane->permit == NGX_GUILDLOG_PERMIT_NONE);
 
-    lane->state = state;
+    ngx_guildlog_lane_to(lane, state);
     lane->permit = NGX_GUILDLOG_PERMIT_WAITS;
 
     ngx_queue_insert_tail(&lane->round->waiting, &lane->queue);
@@ -600,7 +600,7 @@ ngx_guildlog_delivery_queue_step(ngx_guildlog_lane_t *lane,
                         || (!lane->work.done_to && !lane->work.begin_to));
     ngx_guildlog_assert(lane->work.begin_to == 0 || lane->body.data);
 
-    lane->state = state;
+    ngx_guildlog_lane_to(lane, state);
     lane->stepping = 1;
     lane->repeated = 0;
     lane->starved = 0;
@@ -627,7 +627,7 @@ ngx_guildlog_delivery_queue_go_on(ngx_guildlog_lane_t *lane,
 {
     delivery_queue_check_free(lane);
 
-    lane->state = state;
+    ngx_guildlog_lane_to(lane, state);
     lane->goes_on = 1;
 
     ngx_queue_insert_tail(&lane->delivery->going, &lane->queue);

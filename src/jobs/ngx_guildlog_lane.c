@@ -53,38 +53,62 @@ static void lane_memory_spend(ngx_guildlog_lane_t *lane);
 static void lane_memory_hold(ngx_guildlog_lane_t *lane, ssize_t bytes);
 
 
+#define lane_may(state)  (1 << NGX_GUILDLOG_STATE_##state)
+
+/* an outcome is committed: alone, with the next intent, or with a look */
+#define LANE_ENDS  (lane_may(REST) | lane_may(NEXT) | lane_may(LOOKED))
+
+
 /* in firing order, by ngx_guildlog_lane_state_e */
 
 const ngx_guildlog_lane_state_t
     ngx_guildlog_lane_states[NGX_GUILDLOG_STATE_LAST] =
 {
-    { "starts", lane_go },
+    { "starts", lane_go,
+      lane_may(DOUBT) | lane_may(REGISTER) | lane_may(LINE_UP) },
 
-    { "verifies its channel", ngx_guildlog_lane_verify_ask },
-    { "told what it verified", ngx_guildlog_lane_verify_told },
-    { "verifies again", ngx_guildlog_lane_verify_again },
+    { "verifies its channel", ngx_guildlog_lane_verify_ask,
+      lane_may(VERIFY_AGAIN) | lane_may(VERIFIED) },
+    { "told what it verified", ngx_guildlog_lane_verify_told,
+      lane_may(LINE_UP) | lane_may(REGISTER) | lane_may(CLOSE) },
+    { "verifies again", ngx_guildlog_lane_verify_again, lane_may(VERIFY) },
 
-    { "needs a webhook", ngx_guildlog_lane_webhook_register },
-    { "lists webhooks", ngx_guildlog_lane_webhook_list },
-    { "notes that it asks for a webhook", ngx_guildlog_lane_webhook_note },
-    { "asks for a webhook", ngx_guildlog_lane_webhook_create },
+    { "needs a webhook", ngx_guildlog_lane_webhook_register,
+      lane_may(VERIFY) | lane_may(LIST) },
+    { "lists webhooks", ngx_guildlog_lane_webhook_list,
+      lane_may(REGISTER) | lane_may(NOTE) },
+    { "notes that it asks for a webhook", ngx_guildlog_lane_webhook_note,
+      lane_may(CREATE) },
+    { "asks for a webhook", ngx_guildlog_lane_webhook_create,
+      lane_may(REGISTER) | lane_may(CLOSE) },
 
-    { "lines up", lane_line_up },
-    { "looks", lane_look },
-    { "has looked", lane_looked },
-    { "sends", lane_post },
+    { "lines up", lane_line_up,
+      lane_may(VERIFY) | lane_may(LOOK) },
+    { "looks", lane_look, lane_may(LOOKED) },
+    { "has looked", lane_looked,
+      lane_may(LINE_UP) | lane_may(REGISTER) | lane_may(POST) | lane_may(CLOSE)
+      | LANE_ENDS },
+    { "sends", lane_post,
+      lane_may(DOUBT) | lane_may(LINE_UP) | LANE_ENDS },
 
-    { "is in doubt", ngx_guildlog_lane_doubt },
-    { "asks whether its message arrived", ngx_guildlog_lane_doubt_ask },
-    { "reads its channel", ngx_guildlog_lane_doubt_read },
-    { "knows what else was sent", ngx_guildlog_lane_doubt_sole },
+    { "is in doubt", ngx_guildlog_lane_doubt,
+      lane_may(DOUBT_ASK) | LANE_ENDS },
+    { "asks whether its message arrived", ngx_guildlog_lane_doubt_ask,
+      lane_may(DOUBT_READ) | LANE_ENDS },
+    { "reads its channel", ngx_guildlog_lane_doubt_read,
+      lane_may(DOUBT_ASK) | lane_may(DOUBT_READ) | lane_may(DOUBT_SOLE)
+      | LANE_ENDS },
+    { "knows what else was sent", ngx_guildlog_lane_doubt_sole, LANE_ENDS },
 
-    { "sends at once", lane_next },
-    { "has ended a message", lane_rest },
+    { "sends at once", lane_next, lane_may(POST) | LANE_ENDS },
+    { "has ended a message", lane_rest,
+      lane_may(LINE_UP) | lane_may(CLOSE) },
 
-    { "closes", ngx_guildlog_lane_webhook_close },
-    { "deletes its webhook", ngx_guildlog_lane_webhook_delete },
-    { "goes", ngx_guildlog_delivery_queue_forget }
+    { "closes", ngx_guildlog_lane_webhook_close,
+      lane_may(REGISTER) | lane_may(VERIFY) | lane_may(DELETE) },
+    { "deletes its webhook", ngx_guildlog_lane_webhook_delete,
+      lane_may(CLOSE) },
+    { "goes", ngx_guildlog_delivery_queue_forget, 0 }
 };
 
 
@@ -133,6 +157,18 @@ ngx_guildlog_lane_start(ngx_guildlog_lane_t *lane)
     ngx_guildlog_delivery_queue_sleep(lane,
                                       lane_outcome_wait(lane),
                                       NGX_GUILDLOG_STATE_START);
+}
+
+
+void
+ngx_guildlog_lane_to(ngx_guildlog_lane_t *lane, ngx_guildlog_lane_state_e state)
+{
+    ngx_guildlog_assert(state == lane->state
+                        || state == NGX_GUILDLOG_STATE_FORGET
+                        || ngx_guildlog_lane_states[lane->state].next
+                           & (1 << state));
+
+    lane->state = state;
 }
 
 

@@ -69,6 +69,9 @@ typedef enum {
 typedef struct {
     const char                    *name;     /* for the debug log */
     ngx_guildlog_lane_pt           handler;
+    ngx_uint_t                     next;     /* 1 << state: those that may come
+                                                behind it, or its step; any
+                                                lane may go */
 } ngx_guildlog_lane_state_t;
 
 
@@ -288,6 +291,10 @@ typedef enum {
 /* ngx_guildlog_lane.c: what the loop does with a lane */
 
 extern const ngx_guildlog_lane_state_t  ngx_guildlog_lane_states[];
+
+/* it goes on with that state, which may come behind the one that it is in */
+void ngx_guildlog_lane_to(ngx_guildlog_lane_t *lane,
+    ngx_guildlog_lane_state_e state);
 
 /*
  * Of a row of guildlog.delivery_lane or delivery_doubt.  NGX_ERROR: out of

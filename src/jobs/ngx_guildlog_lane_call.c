@@ -224,7 +224,7 @@ void
 ngx_guildlog_lane_tell(ngx_guildlog_lane_t *lane, ngx_guildlog_stmt_e stmt,
     ngx_guildlog_lane_args_t *args, ngx_guildlog_lane_state_e next)
 {
-    lane->state = next;
+    ngx_guildlog_lane_to(lane, next);
 
     lane_tell_submit(lane, stmt, args, lane_tell_done);
 }
@@ -279,7 +279,7 @@ ngx_guildlog_lane_tell_limited(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
 
     lane->waits = 1;
     lane->not_before = ngx_current_msec + ms;
-    lane->state = next;
+    ngx_guildlog_lane_to(lane, next);
 
     ngx_guildlog_lane_tell_args(lane, &args);
     ngx_guildlog_lane_tell_number(&args, 5, ms);
