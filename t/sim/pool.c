@@ -117,9 +117,9 @@ query_bad(query_t *q)
         while ((p = strstr(p, "{\"guild\":")) != NULL) {
             guild = strtoll(p + sizeof("{\"guild\":") - 1, &p, 10);
 
-            if (sim_pool_bad(store_lane(guild, strtoll(p + sizeof(",\"lane\":") - 1,
-                                                 NULL, 10))))
-            {
+            p += sizeof(",\"lane\":") - 1;
+
+            if (sim_pool_bad(store_lane(guild, strtoll(p, NULL, 10)))) {
                 return 1;
             }
         }

@@ -294,8 +294,8 @@ returns text language sql stable as $$
 $$;
 
 
--- The channel of the alert that said this entry, by its name; null: it has none,
--- or is gone. Of several of one name it is one that counts the same.
+-- The channel of the alert that said this entry, by its name; null: it has
+-- none, or is gone. Of several of one name it is one that counts the same.
 
 create or replace function alert_channel(guild bigint, bot smallint,
     entry bigint)
