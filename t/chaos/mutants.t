@@ -83,8 +83,12 @@ sub hunt {
     return fail("$mutant->{name} is built"), diag $built if $?;
 
     for my $like (@likes) {
-        my $found = first_line("$dir/sim $like -t $seconds -q -b");
-        return pass("$mutant->{name}: $like: $found") if $found;
+        my $found = first_line("$dir/sim $like -t $seconds -q -b") or next;
+        my ($seed) = $found =~ /^seed (\d+)/;
+
+        return fail "$like -s $seed passes where nothing is changed"
+            if $seed && first_line(".build/sim/sim $like -s $seed -r 1 -q");
+        return pass "$mutant->{name}: $like: $found";
     }
     fail "$mutant->{name} is found";
 }
