@@ -437,12 +437,7 @@ delivery_lease(ngx_guildlog_delivery_t *d)
 
     d->leaves = ngx_exiting;
 
-    if (d->leaves) {
-        ngx_str_set(&args[3], "true");
-
-    } else {
-        ngx_str_set(&args[3], "false");
-    }
+    ngx_guildlog_lane_tell_bool(&args[3], d->leaves);
 
     d->lease_asked = ngx_current_msec;
     d->lease_at = ngx_current_msec + DELIVERY_LEASE_HEARTBEAT;
@@ -651,7 +646,7 @@ delivery_find(ngx_guildlog_delivery_t *d)
     args[3].len = ngx_sprintf(numbers[1], "%L", d->after_lane) - numbers[1];
     args[4].data = page;
     args[4].len = ngx_sprintf(page, "%d", NGX_GUILDLOG_DELIVERY_PAGE) - page;
-    ngx_guildlog_delivery_park_apart(&args[5], d->apart);
+    ngx_guildlog_lane_tell_bool(&args[5], d->apart);
 
     d->find = ngx_guildlog_db_pool_submit(d->env.pool,
                        &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_find],

@@ -370,7 +370,7 @@ ngx_guildlog_delivery_lanes_doubts(ngx_guildlog_delivery_t *d)
     args[0] = d->env.me;
     args[1].data = page;
     args[1].len = ngx_sprintf(page, "%d", NGX_GUILDLOG_DELIVERY_DOUBTS) - page;
-    ngx_guildlog_delivery_park_apart(&args[2], d->apart_doubts);
+    ngx_guildlog_lane_tell_bool(&args[2], d->apart_doubts);
 
     d->doubt = ngx_guildlog_db_pool_submit(d->env.pool,
                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_doubts],

@@ -165,8 +165,6 @@ ngx_uint_t ngx_guildlog_delivery_park_blames(ngx_guildlog_db_result_t *result);
 /* one line that says why, valid until the next call */
 void ngx_guildlog_delivery_park_cause(ngx_guildlog_db_result_t *result,
     ngx_str_t *cause);
-/* "apart" of a statement: what fails alone of what it is over is parked */
-void ngx_guildlog_delivery_park_apart(ngx_str_t *arg, ngx_uint_t apart);
 /* 1: the row tells of what was parked, which is counted and logged */
 ngx_uint_t ngx_guildlog_delivery_park_row(const ngx_guildlog_lane_env_t *env,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);

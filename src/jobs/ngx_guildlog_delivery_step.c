@@ -458,18 +458,6 @@ ngx_guildlog_delivery_park_cause(ngx_guildlog_db_result_t *result,
 }
 
 
-void
-ngx_guildlog_delivery_park_apart(ngx_str_t *arg, ngx_uint_t apart)
-{
-    if (apart) {
-        ngx_str_set(arg, "true");
-
-    } else {
-        ngx_str_set(arg, "false");
-    }
-}
-
-
 ngx_uint_t
 ngx_guildlog_delivery_park_row(const ngx_guildlog_lane_env_t *env,
     ngx_guildlog_db_result_t *result, ngx_uint_t row)

@@ -396,6 +396,7 @@ void ngx_guildlog_lane_tell_args(ngx_guildlog_lane_t *lane,
 /* sets the i-th */
 void ngx_guildlog_lane_tell_number(ngx_guildlog_lane_args_t *args,
     ngx_uint_t i, int64_t n);
+void ngx_guildlog_lane_tell_bool(ngx_str_t *arg, ngx_uint_t yes);
 /* it goes on with that state; lane->denied: the database said no */
 void ngx_guildlog_lane_tell(ngx_guildlog_lane_t *lane, ngx_guildlog_stmt_e stmt,
     ngx_guildlog_lane_args_t *args, ngx_guildlog_lane_state_e next);

@@ -221,6 +221,14 @@ ngx_guildlog_lane_tell_number(ngx_guildlog_lane_args_t *args, ngx_uint_t i,
 
 
 void
+ngx_guildlog_lane_tell_bool(ngx_str_t *arg, ngx_uint_t yes)
+{
+    arg->data = (u_char *) (yes ? "t" : "f");
+    arg->len = 1;
+}
+
+
+void
 ngx_guildlog_lane_tell(ngx_guildlog_lane_t *lane, ngx_guildlog_stmt_e stmt,
     ngx_guildlog_lane_args_t *args, ngx_guildlog_lane_state_e next)
 {
@@ -548,11 +556,7 @@ lane_verify_answer(void *data, ngx_guildlog_client_response_t *answer)
 
     ngx_guildlog_lane_tell_args(lane, &args);
 
-    if (verdict.guild_id.len) {
-        ngx_str_set(&args.value[5], "t");
-    } else {
-        ngx_str_set(&args.value[5], "f");
-    }
+    ngx_guildlog_lane_tell_bool(&args.value[5], verdict.guild_id.len > 0);
 
     ngx_guildlog_lane_tell(lane, ngx_guildlog_stmt_delivery_verified, &args,
                            NGX_GUILDLOG_STATE_VERIFIED);

@@ -313,11 +313,7 @@ lane_webhook_keep(ngx_guildlog_lane_t *lane, const ngx_str_t *id,
                   "lane %V of server %V: channel %V has webhook %V",
                   &lane->id, &lane->guild, &lane->channel, id);
 
-    if (made) {
-        ngx_str_set(&args.value[7], "t");
-    } else {
-        ngx_str_set(&args.value[7], "f");
-    }
+    ngx_guildlog_lane_tell_bool(&args.value[7], made);
 
     ngx_guildlog_lane_tell_end(lane, ngx_guildlog_stmt_delivery_registered,
                                &args);
