@@ -14,7 +14,7 @@
 
 
 #define STORE_SHARDS   64
-#define STORE_OWNERS   8
+#define STORE_OWNERS   64         /* those that died within a lease, too */
 #define STORE_OPEN     8          /* transactions that go on */
 #define STORE_NONE     INT64_MIN  /* null */
 #define STORE_TEXT     96
