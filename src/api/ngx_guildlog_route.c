@@ -141,6 +141,16 @@ field  route_role_id = id("", 0, 1);
 field  route_category = one_of("", 0, route_categories);
 field  route_reason = one_of("", 0, route_reasons);
 field  route_entry_id = id("", 0, 1);
+field  route_member_id = id("", 0, 1);
+
+
+/* who is searched for: by a query, or just these */
+
+field  route_found[] = {
+    text("query", 0, 0, 100),
+    items("id", &route_member_id),
+    last
+};
 
 
 /* what logs are chosen by */
@@ -596,7 +606,7 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     admin(notification_acknowledge, POST, "/notifications/{}/acknowledge",
           route_a_name, none, NULL),
 
-    read(search_members, "/search/members", route_search),
+    read(search_members, "/search/members", route_found),
     read(search_channels, "/search/channels", route_search),
     read(search_roles, "/search/roles", route_search),
 

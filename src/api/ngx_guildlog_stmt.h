@@ -133,7 +133,7 @@ typedef struct {
     S(notifications_acknowledge, 4, 0)                                        \
     S(notification_acknowledge, 5, 0)                                         \
     S(search_bad, 5, 0)                                                       \
-    S(search_members, 5, READ)                                                \
+    S(search_members, 6, READ)                                                \
     S(search_channels, 5, READ)                                               \
     S(search_roles, 5, READ)                                                  \
     S(operator_server_put, 3, FIRST)                                          \

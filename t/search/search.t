@@ -34,7 +34,8 @@ is $nginx->get("/servers/$server/search/members?query=a", %as)->text, '[]',
     'the directory is empty';
 
 put('members',
-    { id => '700000000000000001', name => 'Anna', avatar => 'a_09af' },
+    { id => '700000000000000001', name => 'Anna', avatar => 'a_09af',
+      roles => ['900000000000000005', '900000000000000003'] },
     { id => '700000000000000002', name => 'Hanna' },
     { id => '700000000000000003', name => 'anna' },
     { id => '700000000000000004', name => 'Anna-Lena' },
@@ -64,9 +65,12 @@ put('roles',
 # members
 
 is_deeply search('members', 'özgür'),
-    [{ id => '800000000000000001', name => 'Özgür', avatar => undef }], 'a member';
+    [{ id => '800000000000000001', name => 'Özgür', avatar => undef,
+       roles => [] }], 'a member';
 is search('members', '700000000000000001')->[0]{avatar}, 'a_09af',
     'and one with a picture';
+is_deeply search('members', '700000000000000001')->[0]{roles},
+    ['900000000000000005', '900000000000000003'], '... and roles';
 is names('members', 'anna'), 'Anna,anna,Anna-Lena,Hanna',
     'whole names, then beginnings, then parts; sorted by name';
 is names('members', 'ANNA'), names('members', 'anna'), 'case does not matter';
@@ -93,6 +97,21 @@ is names('members', "'"), '', 'an apostrophe';
 is names('members', 'a' x 100), '', '100 characters';
 is names('members', "\x{1f600}" x 100), '', '... of four bytes each';
 is names('members', 'general'), '', 'a channel is not a member';
+
+# members by their ids
+
+sub known {
+    my $answer = $nginx->get("/servers/$server/search/members?"
+        . join('&', map { "id=$_" } @_), %as);
+    return $answer->status == 200 ? join ',', map { $_->{name} }
+        @{ $answer->json } : $answer->text;
+}
+
+is known(qw(700000000000000004 12345 1)), 'short,Anna-Lena', 'who is known of these';
+is known(12246 .. 12345), 'short', 'a hundred at most';
+is known(12245 .. 12345), '{"error":"id: at most 100"}', '... and no more';
+like known('ann'), qr/"error":"id: /, '... which are IDs';
+is known('900000000000000001'), '', 'a channel is not a member';
 
 # channels
 

@@ -294,10 +294,23 @@ begin
 end $$;
 
 
--- GET /search/members
+-- Those of these ids who are known, by their ids.
+
+create or replace function directory_members(guild bigint, ids bigint[])
+returns setof directory language plpgsql stable set enable_seqscan = off as $$
+begin
+    return query
+        select d.* from directory d
+         where d.guild_id = guild and d.kind = 0 and d.id = any (ids)
+         order by d.id;
+end $$;
+
+
+-- GET /search/members: by a query, or who of these ids is known.
 
 create or replace function search_members(token text, guild bigint,
-    bot smallint, kind smallint, query text, out status int, out body text)
+    bot smallint, kind smallint, query text, ids bigint[] default null,
+    out status int, out body text)
 language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
@@ -307,11 +320,22 @@ begin
         return;
     end if;
 
+    if cardinality(ids) > 100 then
+        perform refuse(400, 'id: at most 100');
+    end if;
+
     status := 200;
     body := coalesce((
         select '[' || string_agg(row_to_json(r)::text, ',') || ']'
-          from (select d.id::text as id, d.name, d.avatar
-                  from directory_find(guild, 0, query) d) r), '[]');
+          from (select d.id::text as id, d.name, d.avatar,
+                       array_to_json(d.roles::text[]) as roles
+                  from directory_members(guild, ids) d
+                 where ids is not null
+                 union all
+                select d.id::text, d.name, d.avatar,
+                       array_to_json(d.roles::text[])
+                  from directory_find(guild, 0, query) d
+                 where ids is null) r), '[]');
 end $$;
 
 

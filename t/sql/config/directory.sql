@@ -1,7 +1,7 @@
 -- The directory: what the operator puts, and what the searches find in it.
 
 \ir ../setup.psql
-select plan(50);
+select plan(53);
 
 create function pg_temp.names(body text)
 returns text language sql as $$
@@ -147,6 +147,15 @@ select is(body::json #>> '{0,avatar}', 'a_1f', 'a member has a picture')
 select operator_member_put(:guild, 123, '{"avatar": null}') \g /dev/null
 select is(body::json #>> '{0,avatar}', null, 'or none any more')
   from search_members(:me, '123');
+
+-- by their ids
+
+select operator_member_put(:guild, 123, '{"roles": ["3", "1"]}') \g /dev/null
+select is(body::json #>> '{0,roles}', '["3","1"]', 'a member has roles')
+  from search_members(:me, '123');
+select is(pg_temp.names(body), 'anna', 'who of these ids is known')
+  from search_members(:me, 'zo', '{123,124,3}');
+select is(body, '[]', 'of none, nobody') from search_members(:me, null, '{}');
 
 -- a large server: what many match, and what few match at the end of the names
 

@@ -100,7 +100,7 @@ $$, $$
         ('api', 'notifications_list', null),
         ('api', 'notifications_acknowledge', null),
         ('api', 'notification_acknowledge', 'id text'),
-        ('api', 'search_members', 'query text'),
+        ('api', 'search_members', 'query text, ids bigint[]'),
         ('api', 'search_channels', 'query text'),
         ('api', 'search_roles', 'query text'),
         ('api', 'config_get', 'rest text'),

@@ -435,13 +435,13 @@ class ApiOperations(Methods):
             body, guild_id=guild_id or self.server, bot=bot)
 
     async def search_members(
-            self, *, guild_id: One = None, bot: One = None,
-            query: One = None) -> Any:
+            self, *, guild_id: One = None, bot: One = None, query: One = None,
+            id: Many = None) -> Any:
         """Find members"""
         return await self._call(
             'GET',
             '/servers/{guild_id}/search/members',
-            guild_id=guild_id or self.server, bot=bot, query=query)
+            guild_id=guild_id or self.server, bot=bot, query=query, id=id)
 
     async def search_channels(
             self, *, guild_id: One = None, bot: One = None,
