@@ -1,14 +1,21 @@
-// People and servers as their initials, in a colour of their own.
+// People and servers by their pictures, or by their initials in a colour of
+// their own.
 
-import {isId} from './directory.js';
+import {isId, knownOf, meet} from './directory.js';
 import {h, plain} from './dom.js';
 
 const HUES = 12;
 const BREAKS = /[\s._\-#/|]+/u;
 const LETTER = /[\p{L}\p{N}]\p{M}*/u;
 
+// where the pictures are, if this page may show them
+const {description: PICTURES} = performance.getEntriesByType('navigation')[0]
+    ?.serverTiming?.find(({name}) => name === 'images') ?? {};
 
-// named: {id, name}; large: with up to two letters
+const missing = new Set();    // addresses of those that are not there
+
+
+// named: {id, name}, and the icon of a server; large: with up to two letters
 export function avatar(named, looks = '') {
     const node = h('i', {class: `avatar ${looks}`.trim(), 'aria-hidden': true});
 
@@ -22,8 +29,39 @@ export function turnAvatar(node, named, most = 1) {
     node.textContent = named ? initialsOf(named.name || named.id || '?', most)
         : '?';
     node.classList.toggle('unknown', !named);
-    if (named) {
-        node.style.setProperty('--hue', hueOf(named.id));
+    node.dataset.of = named?.id ?? '';
+    if (!named) {
+        return;
+    }
+    node.style.setProperty('--hue', hueOf(named.id));
+    if (PICTURES && 'icon' in named) {
+        show(node, 'icons', named.id, named.icon);
+    } else if (PICTURES && named.id !== '0') {
+        face(node, named.id);
+    }
+}
+
+
+async function face(node, id) {
+    if (knownOf('member', id).avatar === undefined) {
+        await meet(id).catch(() => {});
+    }
+    if (node.dataset.of === id) {
+        show(node, 'avatars', id, knownOf('member', id).avatar);
+    }
+}
+
+
+// over the initials, which stay where it cannot be had
+function show(node, sort, id, hash) {
+    const size = node.classList.contains('large') ? 128 : 64;
+    const src = `${PICTURES}/${sort}/${id}/${hash}.png?size=${size}`;
+
+    if (hash && !missing.has(src)) {
+        node.append(h('img', {src, alt: '', onerror({target}) {
+            missing.add(src);
+            target.remove();
+        }}));
     }
 }
 

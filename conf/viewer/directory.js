@@ -5,6 +5,9 @@ import {get} from './api.js';
 import {t} from './texts.js';
 
 const MOST = 25;
+const AT_ONCE = 100;       // people whom one request asks for
+const TOGETHER = 20;       // ms in which they gather
+const LAST_ID = 2n ** 63n - 1n;
 
 // {name, at}, by ID, and what else the directory has of them: the newest name
 // is the one they have
@@ -29,12 +32,19 @@ const AMBIGUOUS = {
 // what will be known, by ID: many ask at once
 const asked = new Map();
 
+// people who were asked for, each with what tells of them; and those whom the
+// next request asks for
+let met = new Map();
+let group = null;
+
 let actors;
 let listed = {};     // the directory in its own order, as it will be known
 
 
 export function forget() {
     Object.values(known).forEach((all) => all.clear());
+    met = new Map();
+    group = null;
     actors = null;
     listed = {};
 }
@@ -90,9 +100,13 @@ export async function find(kind, text, signal) {
 }
 
 
-async function search(sort, query, signal) {
-    const rows = await get(`/search/${sort}s`, new URLSearchParams({query}),
-        signal);
+function search(sort, query, signal) {
+    return read(sort, new URLSearchParams({query}), signal);
+}
+
+
+async function read(sort, query, signal) {
+    const rows = await get(`/search/${sort}s`, query, signal);
 
     for (const {id, ...row} of rows) {
         known[sort].set(id, {...row, at: Date.now()});
@@ -101,7 +115,37 @@ async function search(sort, query, signal) {
 }
 
 
-function list(sort) {
+// Resolves when the directory has told what it has of somebody.
+export async function meet(id) {
+    if (!met.has(id) && isId(id) && BigInt(id) <= LAST_ID) {
+        if (!group || group.ids.length === AT_ONCE) {
+            group = gather();
+        }
+        group.ids.push(id);
+        met.set(id, group.told);
+    }
+    await met.get(id);
+}
+
+
+function gather() {
+    const ids = [];
+    const told = new Promise((resolve) => setTimeout(resolve, TOGETHER))
+        .then(() => {
+            if (group?.ids === ids) {
+                group = null;
+            }
+            return read('member',
+                new URLSearchParams(ids.map((id) => ['id', id])));
+        });
+
+    told.catch(() => ids.forEach((id) => met.delete(id)));
+    return {ids, told};
+}
+
+
+// all of a kind, as far as one answer has them
+export function list(sort) {
     listed[sort] ??= search(sort, '').catch((error) => {
         delete listed[sort];
         throw error;
@@ -156,14 +200,26 @@ export async function nameOf(sort, id) {
 
     if (!known[kind].has(id) && isId(id)) {
         if (!asked.has(id)) {
-            asked.set(id, find(kind, id).then((found) => known[kind].set(id, {
-                ...known[kind].get(id), at: 0,
-                name: found.find((one) => one.id === id)?.name ?? '',
-            })).finally(() => asked.delete(id)));
+            asked.set(id, lookUp(kind, id).then((name) => known[kind].has(id)
+                || known[kind].set(id, {at: 0, name}))
+                .finally(() => asked.delete(id)));
         }
         await asked.get(id);
     }
     return knownName(kind, id);
+}
+
+
+// of who is no member any more, the name that they had then
+async function lookUp(kind, id) {
+    if (kind === 'member') {
+        await meet(id);
+        if (!known.member.has(id)) {
+            await learnActors();
+        }
+        return '';
+    }
+    return (await find(kind, id)).find((one) => one.id === id)?.name ?? '';
 }
 
 

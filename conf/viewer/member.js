@@ -1,15 +1,17 @@
 // One person: what they did, what was done to them, what they were called, and
 // when.
 
-import {get, leisure} from './api.js';
+import {get, leisure, session} from './api.js';
 import {NOTHING, hrefOf, queryOf} from './address.js';
 import {avatar, turnAvatar} from './avatar.js';
 import {changeLine} from './changes.js';
 import {Chart} from './chart.js';
 import {copyId} from './copy.js';
-import {knownName, learn, nameOf} from './directory.js';
+import {knownName, knownOf, learn, list as listed, meet, nameOf}
+    from './directory.js';
 import {ARROW, fill, foreign, h} from './dom.js';
 import {icon, iconOf} from './icons.js';
+import {faceOf} from './named.js';
 import {samePerson} from './log-row.js';
 import {typeOf} from './log-types.js';
 import {sentenceOf} from './sentence.js';
@@ -51,10 +53,12 @@ export async function show({bot, filters: {member: [id]}},
     const face = avatar({id, name: knownName('member', id)}, 'large');
     const summary = h('div', {class: 'actions'});
     const facts = h('p', {class: 'note'});
+    const roles = h('ul', {class: 'actions', 'aria-label':
+        CATEGORIES.categoryRoles});
 
     fill(node, h('header', {class: 'card whose'}, face,
         h('div', null, h('div', {class: 'named'}, heading, copyId(id)),
-            facts), summary),
+            facts, roles), summary),
     chart.node, parts);
     heading.focus();
 
@@ -75,6 +79,9 @@ export async function show({bot, filters: {member: [id]}},
         }
         fill(heading, foreign(name || id));
         turnAvatar(face, {id, name}, 2);
+        fill(roles, (await rolesOf(id, session.server)).map((role) =>
+            h('li', {class: 'badge'}, faceOf('role', role),
+                foreign(role.name || role.id))));
         fill(facts, ...factsOf(id, joined.entries[0]));
         fill(summary, counted.map(({total}, i) => total > 0
             && numberOf(COUNTED[i], total, hrefOf('logs', bot, {...all,
@@ -110,6 +117,20 @@ function factsOf(id, joined) {
     return [id.length > 16 && [t('registered'), ': ', timeNode(made)],
         joined && [t('memberJoin'), ': ', timeNode(joined.timestamp)]]
         .filter(Boolean).flatMap((fact, i) => i ? [' · ', fact] : fact);
+}
+
+
+// the highest first; what everybody has tells nothing
+async function rolesOf(id, everybody) {
+    await meet(id);
+
+    const ids = (knownOf('member', id).roles ?? []).filter((role) =>
+        role !== everybody);
+
+    await (ids.length && listed('role'));
+    await Promise.all(ids.map((role) => nameOf('role', role)));
+    return ids.map((role) => ({...knownOf('role', role), id: role}))
+        .sort((one, other) => (other.position ?? -1) - (one.position ?? -1));
 }
 
 

@@ -35,11 +35,11 @@ export function serversNode(servers, first) {
 
 
 // What there is to tell of a server is asked for when its card is seen.
-function card({id, name, level}) {
+function card({id, name, icon, level}) {
     const facts = h('p', {class: 'note'});
     const state = h('span');
     const node = h('li', {class: 'card'},
-        avatar({id, name}, 'large square'),
+        avatar({id, name, icon}, 'large square'),
         h('div', null,
             h('a', {href: `#/logs?server=${id}`}, foreign(name)), facts,
             h('p', {class: 'actions'}, state,

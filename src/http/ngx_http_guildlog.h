@@ -104,7 +104,9 @@ typedef struct {
     ngx_msec_t                     max_lag;    /* of it, to be asked */
     size_t                         max_body;
     ngx_http_guildlog_login_conf_t  *login;    /* this is its location */
+    ngx_str_t                      frames;     /* who may frame the viewer */
     ngx_str_t                      viewer;     /* its policy, or empty */
+    ngx_flag_t                     images;     /* of people, from elsewhere */
 } ngx_http_guildlog_loc_conf_t;
 
 

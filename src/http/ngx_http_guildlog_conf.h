@@ -165,6 +165,8 @@ ngx_int_t ngx_http_guildlog_conf_operator_check(ngx_conf_t *cf);
 
 
 char *ngx_http_guildlog_viewer(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+ngx_int_t ngx_http_guildlog_viewer_policy(ngx_conf_t *cf,
+    ngx_http_guildlog_loc_conf_t *conf);
 
 /* puts its filter of headers before the others */
 void ngx_http_guildlog_viewer_init(void);

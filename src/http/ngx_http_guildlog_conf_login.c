@@ -17,6 +17,10 @@
 #define CONF_LOGIN_STRONG    16
 
 
+/* where the platform has the pictures of people and guilds */
+#define VIEWER_IMAGES  "https://cdn.discordapp.com"
+
+
 static char *conf_login_secret(ngx_conf_t *cf, void *field, ngx_str_t *value);
 static char *conf_login_redirect(ngx_conf_t *cf, void *field,
     ngx_str_t *value);
@@ -369,41 +373,51 @@ ngx_http_guildlog_viewer(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_guildlog_loc_conf_t *glcf = conf;
 
-    u_char     *p;
-    ngx_str_t   ancestors;
-
-    static const ngx_str_t  none = ngx_string(" 'none'");
-    static const char  policy[] =
-        "default-src 'none'; script-src 'self'; style-src 'self'; "
-        "img-src 'self'; connect-src 'self'; base-uri 'none'; "
-        "form-action 'none'; frame-ancestors%V; "
-        "require-trusted-types-for 'script'; trusted-types 'none'";
-
-    if (glcf->viewer.data) {
+    if (glcf->frames.data) {
         return "is duplicate";
     }
 
-    ngx_str_null(&ancestors);
-
-    if (ngx_http_guildlog_conf_params(cf, viewer_params, &ancestors, 1)
+    if (ngx_http_guildlog_conf_params(cf, viewer_params, &glcf->frames, 1)
         != NGX_CONF_OK)
     {
         return NGX_CONF_ERROR;
     }
 
-    if (ancestors.len == 0) {
-        ancestors = none;
+    if (glcf->frames.len == 0) {
+        ngx_str_set(&glcf->frames, " 'none'");
     }
-
-    p = ngx_pnalloc(cf->pool, sizeof(policy) + ancestors.len);
-    if (p == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    glcf->viewer.data = p;
-    glcf->viewer.len = ngx_sprintf(p, policy, &ancestors) - p;
 
     return NGX_CONF_OK;
+}
+
+
+/* when it is known whether pictures are wanted */
+
+ngx_int_t
+ngx_http_guildlog_viewer_policy(ngx_conf_t *cf,
+    ngx_http_guildlog_loc_conf_t *conf)
+{
+    u_char  *p;
+
+    static const char  policy[] =
+        "default-src 'none'; script-src 'self'; style-src 'self'; "
+        "img-src 'self'%s; connect-src 'self'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors%V; "
+        "require-trusted-types-for 'script'; trusted-types 'none'";
+
+    p = ngx_pnalloc(cf->pool, sizeof(policy) + sizeof(VIEWER_IMAGES)
+                              + conf->frames.len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    conf->viewer.data = p;
+    conf->viewer.len = ngx_sprintf(p, policy,
+                                   conf->images ? " " VIEWER_IMAGES : "",
+                                   &conf->frames)
+                       - p;
+
+    return NGX_OK;
 }
 
 
@@ -471,6 +485,9 @@ viewer_header_filter(ngx_http_request_t *r)
         { "X-Content-Type-Options", ngx_string("nosniff") }
     };
 
+    static const ngx_str_t  images =
+        ngx_string("images;desc=\"" VIEWER_IMAGES "\"");
+
     conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
 
     if (conf->viewer.len == 0 || r != r->main) {
@@ -486,9 +503,21 @@ viewer_header_filter(ngx_http_request_t *r)
         }
     }
 
-    if (!viewer_is_part(r)
-        && ngx_http_guildlog_response_header(r, "Content-Security-Policy",
-                                             &conf->viewer)
+    if (viewer_is_part(r)) {
+        return viewer_next_header_filter(r);
+    }
+
+    if (ngx_http_guildlog_response_header(r, "Content-Security-Policy",
+                                          &conf->viewer)
+        == NULL)
+    {
+        return NGX_ERROR;
+    }
+
+    /* what a page can read of its own answer */
+
+    if (conf->images
+        && ngx_http_guildlog_response_header(r, "Server-Timing", &images)
            == NULL)
     {
         return NGX_ERROR;

@@ -132,6 +132,8 @@ static ngx_command_t  module_commands[] = {
                     ngx_http_guildlog_conf_login, 0, NULL),
     module_location("guildlog_viewer", NGX_CONF_ANY,
                     ngx_http_guildlog_viewer, 0, NULL),
+    module_any("guildlog_viewer_images", NGX_CONF_FLAG, ngx_conf_set_flag_slot,
+               offsetof(ngx_http_guildlog_loc_conf_t, images), NULL),
 
       ngx_null_command
 };
@@ -243,6 +245,7 @@ module_create_loc_conf(ngx_conf_t *cf)
     glcf->own_limit = NGX_CONF_UNSET_PTR;
     glcf->limit_log_level = NGX_CONF_UNSET_UINT;
     glcf->max_body = NGX_CONF_UNSET_SIZE;
+    glcf->images = NGX_CONF_UNSET;
 
     return glcf;
 }
@@ -276,7 +279,15 @@ module_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         clcf->handler = ngx_http_guildlog_login_handler;
     }
 
-    ngx_conf_merge_str_value(conf->viewer, prev->viewer, "");
+    ngx_conf_merge_str_value(conf->frames, prev->frames, "");
+    ngx_conf_merge_value(conf->images, prev->images, 0);
+
+    if (conf->frames.len
+        && ngx_http_guildlog_viewer_policy(cf, conf) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
     ngx_conf_merge_ptr_value(conf->keys, prev->keys, NULL);
     ngx_conf_merge_str_value(conf->issuer, prev->issuer, "guildlog");
     ngx_conf_merge_uint_value(conf->auth, prev->auth, 0);

@@ -276,6 +276,9 @@ refused qr/invalid parameter "\Q$_\E"/, '',
         'frame-ancestors=https://', 'frame-ancestors=a.example';
 refused qr/is duplicate/, '',
     'location /viewer/ { guildlog_viewer; guildlog_viewer; }';
+accepted 'pictures', 'guildlog_viewer_images on;',
+    'location /viewer/ { guildlog_viewer; guildlog_viewer_images off; }';
+refused qr/invalid value "yes"/, 'guildlog_viewer_images yes;';
 
 
 # guildlog_links, guildlog_webhook, guildlog_colors

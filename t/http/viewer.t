@@ -31,6 +31,11 @@ $nginx->configure(locations => qq{
         location /viewer/more/ {
             alias  $files/;
         }
+
+        location /viewer/pictures/ {
+            guildlog_viewer_images  on;
+            alias  $files/;
+        }
     }
     location /other/ {
         alias  $files/;
@@ -68,6 +73,20 @@ is_guarded(at('/viewer/of-partners/'), 200,
     'https://a.example https://b.example:8443', 'one that may be framed');
 
 is_guarded(at('/viewer/a.svg'), 200, "'none'", 'a picture, which may be opened');
+
+# pictures
+
+my $cdn = 'https://cdn.discordapp.com';
+is_guarded(my $pictures = at('/viewer/pictures/'), 200, "'none'",
+    'one with pictures');
+like $pictures->header('Content-Security-Policy'),
+    qr/; img-src 'self' \Q$cdn\E; connect-src 'self';/,
+    '... which are of the platform alone';
+is $pictures->header('Server-Timing'), qq{images;desc="$cdn"},
+    '... and the page can tell';
+like $page->header('Content-Security-Policy'), qr/; img-src 'self';/,
+    'without them all are of this server';
+is $page->header('Server-Timing'), undef, '... and no page is told otherwise';
 
 my $script = at('/viewer/a.js');
 is $script->status, 200, 'a script';

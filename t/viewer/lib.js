@@ -206,9 +206,9 @@ export async function startBrowser() {
 
 
 // A page of a new reader. Its problems are what nothing may do: errors, asks
-// of other origins, breaches of its policy, the token in an address. "now" is
-// the time there, which stands still.
-export async function newPage({now, ...options} = {}) {
+// of other origins but "beside", breaches of its policy, the token in an
+// address. "now" is the time there, which stands still.
+export async function newPage({now, beside, ...options} = {}) {
     const context = await browser.newContext({viewport: WIDE,
         locale: 'en-GB', timezoneId: 'Africa/Lagos', acceptDownloads: true,
         ...options});
@@ -241,7 +241,7 @@ export async function newPage({now, ...options} = {}) {
         // where the sign-in leads: the page looks, and only people go there
         const there = request.redirectedFrom()?.url() === `${origin}/login`;
 
-        if (new URL(url).origin !== origin && !there
+        if (![origin, beside].includes(new URL(url).origin) && !there
             && !url.startsWith('blob:') || url.includes('eyJ'))
         {
             page.problems.push(`asked for ${url}`);
@@ -253,10 +253,14 @@ export async function newPage({now, ...options} = {}) {
 }
 
 
-// signed in, at this place, with its first answer there
-export async function enter(server, place = '#/logs', options = {}) {
+// signed in, at this place, with its first answer there; prepare(page) comes
+// before it is loaded
+export async function enter(server, place = '#/logs', {prepare, ...options}
+    = {})
+{
     const page = await newPage(options);
 
+    await prepare?.(page);
     await page.goto(VIEWER + place);
     await page.locator('#token').fill(server.token);
     await page.locator('#token').press('Enter');

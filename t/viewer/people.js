@@ -248,6 +248,12 @@ async function person() {
     const at = Date.now() - 3_600_000;
     const cat = {id: '1000000000000000200', name: 'Cat Ray'};
 
+    await operator('PUT', `/servers/${server.id}/roles`, [
+        {id: '401', name: 'Helper', color: 0x2288dd, position: 1},
+        {id: '402', name: 'Moderator', color: 0xdd8822, position: 9},
+        {id: server.id, name: '@everyone', position: 0}]);
+    await operator('PUT', `/servers/${server.id}/members`, [{...cat,
+        roles: ['401', server.id, '402']}]);
     await server.record({type: 1, target: cat, timestamp: at},
         {type: 40, executor: ANN, target: cat, timestamp: at + 1},
         {type: 40, executor: ANN, target: cat, timestamp: at + 2},
@@ -261,7 +267,10 @@ async function person() {
 
     await soon(() => head.locator('h2').innerText(), 'Cat Ray', 'their name');
     await soon(() => head.locator('.avatar').textContent(), 'CR', 'their face');
-    await soon(() => head.locator('.badge').allInnerTexts().then((all) =>
+    await soon(() => head.getByRole('list', {name: 'Roles'})
+        .getByRole('listitem').allInnerTexts(), ['Moderator', 'Helper'],
+    'their roles, the highest first');
+    await soon(() => head.locator('a.badge').allInnerTexts().then((all) =>
         all.map((text) => text.replace(/\s+/g, ' '))),
     ['Member timed out 2', 'Member banned 1'], 'what was done to them so far');
     ok(/^Account created: 22 Jul 2022.* · Member joined: /.test(
