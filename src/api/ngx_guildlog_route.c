@@ -57,10 +57,14 @@ static const char  *route_buttons[] = {
     "userID", "supportServer", "customise", NULL
 };
 
-static const char  *route_locales[] = {
-    "en-US", "en-GB", "tr", "vi", "en-PR", "pl", "nl", "es-ES", "it", "de",
-    "fr", "ru", "el", "zh_Hant", "ko", "sl", "ar", "hu", "ja", NULL
-};
+#define LOCALES                                                               \
+    "en-US", "en-GB", "tr", "vi", "en-PR", "pl", "nl", "es-ES", "it", "de",   \
+    "fr", "ru", "el", "zh_Hant", "ko", "sl", "ar", "hu", "ja"
+
+static const char  *route_locales[] = { LOCALES, NULL };
+
+/* of the summaries in an export */
+static const char  *route_languages[] = { LOCALES, "en", NULL };
 
 static const char  *route_categories[] = {
     "categoryMembers", "categoryText", "categoryVoice", "categoryServer",
@@ -84,9 +88,6 @@ static const char  *route_places[] = {
     "categoryVoice", "categoryServer", "categoryRoles", "categoryChannels",
     "categoryService", "categoryActions", "categoryModlog", NULL
 };
-
-/* of the summaries in an export */
-static const char  *route_languages[] = { "en", "de", "ja", NULL };
 
 /* the form of an export, and of its ids */
 static const char  *route_formats[] = { "csv", "ndjson", NULL };
@@ -666,3 +667,20 @@ const ngx_uint_t  ngx_guildlog_nroutes = sizeof(ngx_guildlog_routes)
 _Static_assert(sizeof(ngx_guildlog_routes) / sizeof(ngx_guildlog_route_t)
                <= NGX_GUILDLOG_ROUTES_MAX,
                "NGX_GUILDLOG_ROUTES_MAX is less than the number of routes");
+
+
+ngx_uint_t
+ngx_guildlog_route_locale(const ngx_str_t *name)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; route_locales[i]; i++) {
+        if (name->len == ngx_strlen(route_locales[i])
+            && ngx_memcmp(name->data, route_locales[i], name->len) == 0)
+        {
+            return i;
+        }
+    }
+
+    return 0;
+}

@@ -115,4 +115,8 @@ ngx_int_t ngx_guildlog_route_match_body(ngx_pool_t *pool,
     const ngx_guildlog_route_t *route, json_t *body, ngx_str_t *error);
 
 
+/* the number of a language by its name; that of "en" is 0 */
+ngx_uint_t ngx_guildlog_route_locale(const ngx_str_t *name);
+
+
 #endif /* _NGX_GUILDLOG_ROUTE_H_INCLUDED_ */

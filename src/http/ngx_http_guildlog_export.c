@@ -145,7 +145,7 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
         ex->bom = (args[EXPORT_BOM].data[0] == '1');
 
         ngx_guildlog_csv_init(&ex->csv,
-                              ngx_guildlog_csv_locale(&args[EXPORT_LOCALE]),
+                              ngx_guildlog_route_locale(&args[EXPORT_LOCALE]),
                               args[EXPORT_TEXT].data != NULL);
 
         ex->nargs = ngx_http_guildlog_filter_narrow(ex->args, EXPORT_FORMAT);

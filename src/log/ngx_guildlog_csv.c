@@ -16,13 +16,6 @@
 #define CSV_PARTS   48    /* of a sentence: words, and what is between them */
 
 
-/* languages, by their numbers */
-
-#define CSV_EN      0
-#define CSV_DE      9
-#define CSV_JA      18
-
-
 typedef struct {
     u_char                        *pos;
     const ngx_guildlog_csv_t      *csv;
@@ -161,23 +154,6 @@ size_t
 ngx_guildlog_csv_size(const ngx_guildlog_csv_t *csv, const ngx_str_t *doc)
 {
     return csv->longest + 2 * doc->len + csv_changes_size(csv, doc);
-}
-
-
-ngx_uint_t
-ngx_guildlog_csv_locale(const ngx_str_t *name)
-{
-    switch (name->data[0]) {
-
-    case 'd':
-        return CSV_DE;
-
-    case 'j':
-        return CSV_JA;
-
-    default:
-        return CSV_EN;
-    }
 }
 
 

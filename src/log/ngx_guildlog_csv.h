@@ -32,9 +32,6 @@ extern const ngx_str_t  ngx_guildlog_csv_header;
 void ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_uint_t locale,
     ngx_uint_t text_ids);
 
-/* the number of a language of exports: "en", "de" or "ja" */
-ngx_uint_t ngx_guildlog_csv_locale(const ngx_str_t *name);
-
 /* the room that a row may take */
 size_t ngx_guildlog_csv_size(const ngx_guildlog_csv_t *csv,
     const ngx_str_t *doc);

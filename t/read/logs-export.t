@@ -117,6 +117,10 @@ like((export('type=5&locale=de'))[0]{changes}, qr/^Mit Altersbeschränkung: nein
 like((export('type=5&locale=ja'))[0]{summary},
     qr/^'=Annが#a,bでBén "B"のメッセージを削除しました$/, 'a Japanese one');
 
+like((export('type=5&locale=fr'))[0]{summary}, qr/^'=Ann a supprimé/, 'a French one');
+is((export('type=5&locale=en-US'))[0]{summary}, (export('type=5'))[0]{summary},
+    'English is that of the United States');
+
 # for spreadsheets
 
 my $marked = $nginx->get("$export?type=5&bom=1&ids=text", %as)->text;
@@ -153,7 +157,7 @@ like $nginx->get("$export?format=xml", %as)->json->{error},
 
 is((export('type=5&locale=de'))[0]{log_name}, 'Message deleted',
     'the title stays in English');
-is $nginx->get("$export?locale=fr", %as)->status, 400,
+is $nginx->get("$export?locale=xx", %as)->status, 400,
     'an unknown language is refused';
 is $nginx->get("$export?limit=x&cursor=x&type=5", %as)->status, 200,
     'limit and cursor are unknown here, and ignored';
