@@ -1,12 +1,15 @@
 // Tags, dashboard access, and tokens.
 
-import {change, get, part, session} from './api.js';
+import {change, get, mayOnlyLook, part, session} from './api.js';
+import {find} from './directory.js';
 import {asked, badge, foreign, h, shown} from './dom.js';
 import {form} from './form.js';
 import {itemList} from './item-list.js';
 import {named} from './named.js';
 import {parts, t} from './texts.js';
 import {relativeTime, timeNode} from './time.js';
+
+const SEEN = 8;      // people who are offered without being searched for
 
 const LEVELS = [['view', t('access.view')], ['manage', t('access.manage')]];
 const KINDS = {1: t('tokens.admin'), 2: t('tokens.basic'),
@@ -45,7 +48,8 @@ export function tags() {
 }
 
 
-export function access() {
+export async function access() {
+    const seen = mayOnlyLook() ? [] : await find('member', '').catch(() => []);
     const path = (user) => `/config/access/${encodeURIComponent(user)}`;
     const put = (user, level) => change('PUT', path(user), {level});
 
@@ -67,6 +71,10 @@ export function access() {
             {name: 'user_id', label: t('access.user'), kind: 'member'},
             {name: 'level', label: t('access.level'), kind: 'choice',
                 options: LEVELS}],
+        title: t('form.add'),
+        presets: seen.filter(({id, name}) => name && id !== '0')
+            .slice(0, SEEN).map(({id, name}) => [foreign(name),
+                {user_id: id, level: LEVELS[0][0]}]),
         add: ({user_id: user, level}) => put(user, level),
     });
 }

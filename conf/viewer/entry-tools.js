@@ -1,10 +1,10 @@
 // What can be done with an entry: its link, its message at the platform, what
 // was around it, and all of it as JSON.
 
-import {mayOnlyLook, session} from './api.js';
+import {change, mayOnlyLook, session} from './api.js';
 import {hrefTo} from './address.js';
 import {copier} from './copy.js';
-import {button, h} from './dom.js';
+import {button, fill, h, isolated} from './dom.js';
 import {revertOf} from './revert.js';
 import {t} from './texts.js';
 import {MINUTE} from './time.js';
@@ -32,7 +32,9 @@ export function entryTools(entry, narrow, leaveOut) {
             button(t('entry.around'), () => narrow({
                 after: String(entry.timestamp - AROUND),
                 before: String(entry.timestamp + AROUND)})),
-            button(t('entry.leaveOut'), leaveOut), taker(entry),
+            button(t('entry.leaveOut'), leaveOut),
+            !mayOnlyLook() && !session.reads
+                && [taker(entry), silencer(entry)],
             messageId && away(t('entry.logMessage'), channelId,
                 messageId),
             there && away(t('entry.message'), entry.channel.id,
@@ -45,15 +47,37 @@ export function entryTools(entry, narrow, leaveOut) {
 
 // takes back a change of the configuration
 function taker(entry) {
-    const revert = !mayOnlyLook() && !session.reads && revertOf(entry);
+    const revert = revertOf(entry);
+
+    return revert && doer(t('entry.revert'), revert, () => t('trouble.done'));
+}
+
+
+// keeps what this one does out of the log; of the service itself nobody can
+function silencer({type, executor}) {
+    const path = '/config/logging/ignore/2';
+    const body = {value: executor?.id};
+    const name = executor && isolated(executor.name || executor.id);
+
+    return executor && executor.id !== '0'
+        && typeOf(type).category !== 'categoryService'
+        && doer(t('entry.silence', {name}), () => change('POST', path, body),
+            () => [t('entry.silenced', {name}), ' ',
+                doer(t('types.undo'), () => change('DELETE', path, body),
+                    () => t('trouble.done'))]);
+}
+
+
+// a button, and what became of it
+function doer(label, act, done) {
     const said = h('span', {role: 'status', class: 'said'});
-    const node = revert && button(t('entry.revert'), async () => {
+    const node = button(label, async () => {
         node.disabled = true;
         said.classList.remove('error');
         said.textContent = '…';
         try {
-            await revert();
-            said.textContent = t('trouble.done');
+            await act();
+            fill(said, done());
         } catch (refusal) {
             node.disabled = false;
             said.classList.add('error');
@@ -61,7 +85,7 @@ function taker(entry) {
         }
     });
 
-    return node && [node, said];
+    return [node, said];
 }
 
 

@@ -2,7 +2,7 @@
 // became of its delivery.
 
 import {session} from './api.js';
-import {hrefOf} from './address.js';
+import {NOTHING, hrefOf} from './address.js';
 import {avatar} from './avatar.js';
 import {changesNode} from './changes.js';
 import {copyId} from './copy.js';
@@ -53,14 +53,18 @@ function factsOf(entry, fields, narrow) {
         && fields[field] !== field ? LABELS[fields[field]] : plain;
     const member = (id, memberRole) => () => narrow({member: [id],
         memberRole});
+    const before = (id) => () => narrow({...NOTHING, member: [id],
+        before: String(entry.timestamp)});
 
     return [
         samePerson(entry) ? null : person(label('executor', t('list.who')),
-            executor, executor && member(executor.id, 'executor')),
+            executor, executor && member(executor.id, 'executor'),
+            executor && before(executor.id)),
         person(label('target', t('entry.whom')), target,
-            target && member(target.id, 'target')),
+            target && member(target.id, 'target'),
+            target && before(target.id)),
         person(label('channel', t('list.where')), channel, channel
-            && (() => narrow({channel: [channel.id]})), '#'),
+            && (() => narrow({channel: [channel.id]}))),
         fact(t('entry.why'), entry.reason),
         fact(LABELS.role, entry.role),
         fact(label('name', LABELS.name), entry.name),
@@ -93,7 +97,9 @@ function idFact(label, id) {
 }
 
 
-function person(label, named, onclick, sign = '') {
+// before(): of a person, what they were about until then; else it is a channel
+function person(label, named, onclick, before) {
+    const sign = before ? '' : '#';
     const name = newId();
     const act = (text, f) => {
         const id = newId();
@@ -110,7 +116,8 @@ function person(label, named, onclick, sign = '') {
             act(t('entry.filter'), onclick),
             sign || nobody ? null : act(t('entry.about'), () =>
                 location.assign(hrefOf('member', session.bot,
-                    {member: named.id})))));
+                    {member: named.id}))),
+            sign || nobody ? null : act(t('entry.before'), before)));
 }
 
 

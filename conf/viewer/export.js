@@ -1,22 +1,45 @@
-// The export of what is seen, as a file.
+// The export of what is seen, or of a stretch of it, as a file.
 
 import {open} from './api.js';
 import {button, fill, h, popover} from './dom.js';
 import {labeled} from './icons.js';
-import {t} from './texts.js';
+import {LANGUAGES, language, t} from './texts.js';
+import {dayName, daySpan, weekName, weekSpan} from './time.js';
 
-const LOCALES = {en: 'English', de: 'Deutsch', ja: '日本語'};
+const SPANS = [[t('export.shown'), () => ({})],
+    [dayName(-1), () => daySpan(-1)], [weekName(-1), () => weekSpan(-1)]];
+const FORMATS = {csv: 'CSV', ndjson: 'NDJSON'};
 
 
-// chosen(locale) is called when the reader wants one
+// chosen({format, locale}, span) is called when the reader wants a file; span:
+// limits of time that take the place of those that are set
 export function exportMenu(chosen) {
-    const {opener, panel} = popover(t('export.title'), null,
-        h('p', null, t('export.about')),
-        Object.entries(LOCALES).map(([locale, name]) => button(name, () => {
-            panel.hidePopover();
-            chosen(locale);
-        }, {lang: locale})));
+    const locale = h('select', null, Object.entries(LANGUAGES).map(
+        ([value, name]) => h('option', {value, lang: value.replace('_', '-')},
+            name)));
+    const chips = SPANS.map(([name], i) => button(name, () => choose(i),
+        {class: 'chip'}));
+    let span;
 
+    function choose(at) {
+        [, span] = SPANS[at];
+        chips.forEach((chip, i) => {
+            chip.ariaPressed = String(i === at);
+        });
+    }
+
+    const {opener, panel} = popover(t('export.title'), null,
+        h('div', {class: 'spans', role: 'group', 'aria-label':
+            t('export.which')}, chips),
+        h('label', null, t('look.language'), locale),
+        h('div', {class: 'actions'}, Object.entries(FORMATS).map(
+            ([format, name]) => button(name, () => {
+                panel.hidePopover();
+                chosen({format, locale: locale.value}, span());
+            }, {class: 'primary'}))));
+
+    locale.value = language;
+    choose(0);
     fill(opener, labeled('export', t('export.title')));
     return [opener, panel];
 }

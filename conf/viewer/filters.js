@@ -6,8 +6,8 @@ import {combobox} from './combobox.js';
 import {button, debounce, fill, h, newId, popover} from './dom.js';
 import {find, isId, resolve} from './directory.js';
 import {HINT, filtersIn, wordsOf} from './operators.js';
-import {DAY, HOUR, dayFrom, dayName, edge, fromInput, shortTime, spanTime,
-    toInput, weekFrom, weekName} from './time.js';
+import {DAY, HOUR, dayName, daySpan, edge, fromInput, shortTime, spanTime,
+    toInput, weekName, weekSpan} from './time.js';
 import {savedViews} from './saved-views.js';
 import {MOST, partsOf} from './several.js';
 import {parts, t} from './texts.js';
@@ -21,12 +21,10 @@ const since = (ms) => () => ({after: String(Date.now() - ms), before: ''});
 const SPANS = [
     [t('filters.hour'), since(HOUR)],
     [t('filters.day'), since(DAY)],
-    [dayName(0), () => ({after: String(dayFrom(0) - 1), before: ''})],
-    [dayName(-1), () => ({after: String(dayFrom(-1) - 1),
-        before: String(dayFrom(0))})],
-    [weekName(0), () => ({after: String(weekFrom(0) - 1), before: ''})],
-    [weekName(-1), () => ({after: String(weekFrom(-1) - 1),
-        before: String(weekFrom(0))})],
+    [dayName(0), () => daySpan(0)],
+    [dayName(-1), () => daySpan(-1)],
+    [weekName(0), () => weekSpan(0)],
+    [weekName(-1), () => weekSpan(-1)],
     [t('filters.week'), since(7 * DAY)],
     [t('filters.everything'), () => ({after: '', before: ''})],
 ];

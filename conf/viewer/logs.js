@@ -487,11 +487,13 @@ setInterval(async () => {
 
 
 // what is seen, and nothing that came since
-async function download(locale) {
-    const query = new URLSearchParams(current.query);
+async function download(how, span) {
+    const query = queryOf({...current.value, ...span});
     const {newest} = current.pages;
 
-    query.set('locale', locale);
+    for (const [name, value] of Object.entries(how)) {
+        query.set(name, value);
+    }
     if (newest && !query.has('before')) {
         query.set('before', newest.timestamp + 1);
     }

@@ -150,12 +150,29 @@ export function dayFrom(days) {
 
 
 // ... and a week, as people count it there
-export function weekFrom(weeks) {
+function weekFrom(weeks) {
     const {firstDay} = region.getWeekInfo?.() ?? region.weekInfo
         ?? {firstDay: 1};
     const day = (new Date().getDay() - firstDay + 7) % 7;
 
     return dayFrom(weeks * 7 - day);
+}
+
+
+// the whole of such a day, or of such a week, as filters have it
+export function daySpan(days) {
+    return spanOf(dayFrom, days);
+}
+
+
+export function weekSpan(weeks) {
+    return spanOf(weekFrom, weeks);
+}
+
+
+function spanOf(from, by) {
+    return {after: String(from(by) - 1),
+        before: by < 0 ? String(from(by + 1)) : ''};
 }
 
 
