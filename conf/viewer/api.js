@@ -112,10 +112,11 @@ export function openServer(person, {id, level}) {
 }
 
 
-// Whether nothing that is changed would be taken: the person's access is to
-// look.
+// Whether nothing that is changed would be taken: the token is to read, or the
+// person's access is to look.
 export function mayOnlyLook() {
-    return Boolean(session?.person) && session.level !== 'manage';
+    return Boolean(session?.reads
+        || session?.person && session.level !== 'manage');
 }
 
 

@@ -20,6 +20,7 @@ export function ignore() {
     function show(list) {
         const [, kind, note] = IGNORE_LISTS[list];
         const path = `/config/logging/ignore/${list}`;
+        let looked = 0;
 
         tabs.forEach((tab, i) => {
             tab.ariaPressed = String(i === list);
@@ -28,8 +29,8 @@ export function ignore() {
             note, empty: t('ignore.empty'),
             read: async () => (await part('serverlogConfigIgnoreStandard')
                 ?? []).filter((row) => row.ignore_type === list),
-            line: ({ignore_value: value}, i) => kind === 'text' || i >= NAMED
-                ? foreign(value) : named(kind, value),
+            line: ({ignore_value: value}) => kind === 'text'
+                || looked++ >= NAMED ? foreign(value) : named(kind, value),
             remove: ({ignore_value: value}) =>
                 change('DELETE', path, {value}),
             fields: [{name: 'value', label: t('form.add'), kind}],
@@ -50,9 +51,7 @@ export async function filters() {
     return [
         h('p', {class: 'note'}, t('masks.note')),
         stored.map((filter) => h('section', {'aria-label':
-            FILTERS[filter.filter_id]},
-            h('h3', null, FILTERS[filter.filter_id]),
-            filterForm(filter))),
+            FILTERS[filter.filter_id]}, filterForm(filter))),
     ];
 }
 
@@ -63,9 +62,9 @@ function filterForm(filter) {
     const show = (values) => fill(example, exampleOf(id, values));
 
     show(filter);
-    return [form({compact: true, values: filter, fields: fieldsOf(filter),
-        changed: show,
-        save: (body) => change('PATCH', `/filters/${id}`, body)}), example];
+    return form({compact: true, values: filter, fields: fieldsOf(filter),
+        below: example, changed: show,
+        save: (body) => change('PATCH', `/filters/${id}`, body)});
 }
 
 
@@ -82,7 +81,7 @@ function exampleOf(id, {enabled, action, words}) {
 
 function fieldsOf({filter_id: id}) {
     return [
-        {name: 'enabled', label: t('masks.on'), kind: 'yes'},
+        {name: 'enabled', label: FILTERS[id], kind: 'yes'},
         {name: 'action', label: t('masks.found'), kind: 'choice', options: [
             ['mask', t('masks.mask')], ['drop', t('masks.drop')]]},
         {name: 'log_types', label: t('masks.types'), kind: 'types'},

@@ -18,6 +18,19 @@ const FIELDS = ['enabled', 'log_channel', 'format_type', 'color',
 
 const FOLLOW = [['null', t('types.asServer')], ['true', t('types.on')],
     ['false', t('types.off')]];
+
+// what most servers want to know of, and what each preset leaves on besides the
+// changes of the service itself
+const ESSENTIAL = ['categoryModlog', 'categoryRoles', 'categoryChannels',
+    'categoryServer'];
+const ALSO = [1, 2, 3, 5, 7, 57];
+const PRESETS = [
+    [t('types.essential'), ({id, category}) => ESSENTIAL.includes(category)
+        || ALSO.includes(id)],
+    [CATEGORIES.categoryModlog, ({category}) => category === 'categoryModlog'],
+    [t('filters.everything'), () => true],
+];
+
 const SHOWN = {
     all: [t('types.all'), () => true],
     off: [t('types.allOff'), (set) => set.enabled === false
@@ -48,6 +61,7 @@ class TypeGrid {
         this.past = [];               // drafts, for undoing
         this.chosen = new Set();
         this.rows = new Map();
+        this.folded = new Set();      // categories
         this.part = 'all';
 
         this.search = h('input', {type: 'search', 'aria-label': t('types.find'),
@@ -58,6 +72,12 @@ class TypeGrid {
                 this.draw();
             }, {class: 'chip', 'data-part': name}));
         this.looking = mayOnlyLook();
+        this.presets = h('div', {class: 'tabs', role: 'group', 'aria-label':
+            t('types.presets'), hidden: this.looking}, t('types.presets'),
+        PRESETS.map(([label, has]) => button(label, () =>
+            this.set([...this.rows.keys()], (id) => ({enabled:
+                has(typeOf(id)) || typeOf(id).category === 'categoryService'
+                    ? null : false})), {class: 'chip'})));
         this.back = button(t('types.undo'), () => this.undoOne(),
             {disabled: true, hidden: this.looking});
         this.said = h('p', {class: 'said error', role: 'alert',
@@ -81,7 +101,7 @@ class TypeGrid {
                     h('span', {role: 'group', class: 'tabs',
                         'aria-label': t('types.show')}, this.parts),
                     h('span', {class: 'gap'}), this.back),
-                this.said, this.table),
+                this.presets, this.said, this.table),
             this.editor.node);
 
         watch({node: this.node, changes: () => this.draft.size,
@@ -110,13 +130,14 @@ class TypeGrid {
     }
 
 
-    // ids: of types; set: {field: value}
+    // ids: of types; set: {field: value}, or what gives it for an id
     set(ids, set) {
         this.past.push(this.draft);
         this.draft = new Map(this.draft);
         for (const id of ids) {
             const stored = this.stored.get(id) ?? {};
-            const all = {...this.draft.get(id), ...set};
+            const all = {...this.draft.get(id),
+                ...typeof set === 'function' ? set(id) : set};
             const left = Object.entries(all).filter(([name, value]) =>
                 value !== (stored[name] ?? null));
 
@@ -202,15 +223,20 @@ class TypeGrid {
             this.set(all, {enabled: on.checked ? null : false}),
         this.looking);
         const number = h('span', {class: 'note'});
+        const folder = button([h('i', {class: 'dot'}), name], () => {
+            if (!this.folded.delete(category)) {
+                this.folded.add(category);
+            }
+            this.draw();
+        }, {class: 'link fold'});
         const head = h('tr', {class: 'group', 'data-category': category},
             h('td', null, this.looking ? null : pick),
-            h('th', {scope: 'rowgroup'}, h('i', {class: 'dot'}),
-                name),
+            h('th', {scope: 'rowgroup'}, folder),
             h('td', null, on),
             h('td', {colspan: 4}, number));
 
-        return {all, pick, on, number, head, node: h('tbody', null, head,
-            all.map((id) => this.row(id)))};
+        return {category, all, pick, on, number, head, folder,
+            node: h('tbody', null, head, all.map((id) => this.row(id)))};
     }
 
 
@@ -266,8 +292,10 @@ class TypeGrid {
         for (const [id, row] of this.rows) {
             const set = this.of(id);
 
-            row.node.hidden = !fits(set)
-                || !typeOf(id).title.toLowerCase().includes(text);
+            row.fits = fits(set)
+                && typeOf(id).title.toLowerCase().includes(text);
+            row.node.hidden = !row.fits || !text
+                && this.folded.has(typeOf(id).category);
             row.node.classList.toggle('unsure', this.draft.has(id));
             row.node.ariaSelected = String(this.chosen.has(id));
             row.pick.checked = this.chosen.has(id);
@@ -286,12 +314,13 @@ class TypeGrid {
     }
 
 
-    drawGroup({all, pick, on, number, head}) {
+    drawGroup({category, all, pick, on, number, head, folder}) {
         const shown = all.filter((id) => !this.rows.get(id).node.hidden);
         const states = all.map((id) => this.of(id).enabled !== false);
         const n = states.filter(Boolean).length;
 
-        head.hidden = !shown.length;
+        head.hidden = !all.some((id) => this.rows.get(id).fits);
+        folder.ariaExpanded = String(!this.folded.has(category));
         mark(pick, shown.map((id) => this.chosen.has(id)));
         mark(on, states);
         number.textContent = n === all.length ? t('types.everyOn')
@@ -307,15 +336,11 @@ class TypeGrid {
 
         place(where, channel, from);
         where.classList.toggle('own', own !== null);
-        how.textContent = FORMATS[set.format_type
-            ?? this.options.format_type ?? 0];
-        how.classList.toggle('own', set.format_type !== null);
-        fill(color, set.color === null ? t('types.usual')
-            : [swatch(set.color), hexOf(set.color)]);
-        color.classList.toggle('own', set.color !== null);
+        // what is as for all types is not repeated on each line
+        how.textContent = FORMATS[set.format_type] ?? '';
+        fill(color, set.color !== null
+            && [swatch(set.color), hexOf(set.color)]);
         bots.textContent = botsInWords(set);
-        bots.classList.toggle('own', set.ignore_bot_executors !== null
-            || set.ignore_bot_targets !== null);
     }
 
 
@@ -591,7 +616,7 @@ function botsInWords({ignore_bot_executors: executors,
     ignore_bot_targets: targets})
 {
     if (executors === null && targets === null) {
-        return t('types.botsAsServer');
+        return '';
     }
     return t(executors && targets ? 'types.botsIgnored'
         : executors ? 'types.botsNotDo'

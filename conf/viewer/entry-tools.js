@@ -33,8 +33,7 @@ export function entryTools(entry, narrow, leaveOut) {
                 after: String(entry.timestamp - AROUND),
                 before: String(entry.timestamp + AROUND)})),
             button(t('entry.leaveOut'), leaveOut),
-            !mayOnlyLook() && !session.reads
-                && [taker(entry), silencer(entry)],
+            !mayOnlyLook() && [taker(entry), silencer(entry)],
             messageId && away(t('entry.logMessage'), channelId,
                 messageId),
             there && away(t('entry.message'), entry.channel.id,

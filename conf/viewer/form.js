@@ -17,10 +17,11 @@ const HEX = /^#[0-9a-f]{6}$/i;
 // fields: [{name, label, kind, note, ...}], values: {name: value}. save(body)
 // sends the changes; with all, everything is sent that has a value. A compact
 // form has its fields side by side, and is saved by the bar of all changes.
-// changed(values) is told of each change. A form with hasty is none whose
-// content would be missed. Who may only look sees the fields, and no form.
+// below is a node beneath them. changed(values) is told of each change. A form
+// with hasty is none whose content would be missed. Who may only look sees the
+// fields, and no form.
 export function form({fields, values = {}, save, label = t('form.save'), all,
-    compact, hasty, changed = () => {}})
+    compact, below, hasty, changed = () => {}})
 {
     const said = h('span', {class: 'said', role: 'status'});
     const controls = fields.map((field) => controlOf(field,
@@ -28,14 +29,14 @@ export function form({fields, values = {}, save, label = t('form.save'), all,
     const looks = {class: compact ? 'card compact' : 'card'};
 
     if (mayOnlyLook()) {
-        return shut(h('div', looks, controls.map(({node}) => node)));
+        return shut(h('div', looks, controls.map(({node}) => node), below));
     }
 
     const node = h('form', {novalidate: true, onsubmit: (event) => {
         event.preventDefault();
         submit();
     }, oninput: note, onchange: note, ...looks},
-        controls.map(({node}) => node),
+        controls.map(({node}) => node), below,
         h('div', {class: 'actions'}, compact ? null
             : h('button', {class: 'primary'}, label), said));
 

@@ -1,6 +1,6 @@
 // Whether logs arrive, seen from every view.
 
-import {get, mayOnlyLook} from './api.js';
+import {get, mayOnlyLook, session} from './api.js';
 import {hrefOf} from './address.js';
 import {fill, h} from './dom.js';
 import {t} from './texts.js';
@@ -19,8 +19,11 @@ let unset = false;
 
 
 // True if no log channel is set at all. A report that is not so old is not
-// asked for again.
+// asked for again, and a token that reads gets none.
 export async function check(bot, anew) {
+    if (session.reads) {
+        return false;
+    }
     if (anew || Date.now() - asked > FRESH) {
         asked = Date.now();
         show(bot, await get('/troubleshoot', new URLSearchParams({live: 0})));

@@ -116,9 +116,6 @@ async function route() {
 async function diagnose(bot) {
     const bare = location.hash.length < 3;
 
-    if (session.reads) {
-        return;
-    }
     try {
         if (await health.check(bot) && bare && location.hash.length < 3
             && !mayOnlyLook())
@@ -287,7 +284,8 @@ function keepView(why) {
 
     const title = newId();
 
-    wanted.hidden = ended.hidden = there.hidden = or.hidden = true;
+    wanted.hidden = ended.hidden = true;
+    offer(false, true);
     form.hidden = false;
     kept = h('dialog', {'aria-labelledby': title, onclose: () => {
         form.remove();
@@ -333,11 +331,21 @@ function ask(why) {
     wanted.hidden = !id;
     wanted.textContent = id && t('sign.wanted', {server: id});
     form.hidden = false;
+    offer(false, Boolean(why) || or.open);
     fill(main, form);
-    field.focus();
     canSignIn().then((can) => {
-        there.hidden = or.hidden = !can;
+        offer(can, !can || or.open);
+        (or.open ? field : there.firstChild).focus();
     });
+}
+
+
+// platform: whether people can sign in there; token: whether its field is open
+function offer(platform, token) {
+    there.hidden = !platform;
+    or.firstElementChild.hidden = !platform;
+    or.classList.toggle('only', !platform);
+    or.open = token;
 }
 
 

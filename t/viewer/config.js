@@ -157,6 +157,25 @@ async function types() {
     is(await line('Member banned').locator('.where').textContent(),
         '#hall (Main channel)', 'and tells where it goes');
 
+    await page.getByRole('button', {name: 'Moderation', exact: true}).last()
+        .click();
+    is(await line('Message edited').isVisible()
+        && !await line('Member banned').isVisible(), true,
+    'a category is folded');
+    await page.getByRole('button', {name: 'Moderation', exact: true}).last()
+        .click();
+    await page.getByRole('group', {name: 'Log only'})
+        .getByRole('button', {name: 'Moderation'}).click();
+    is([await page.getByLabel('Log “Member banned”').isChecked(),
+        await page.getByLabel('Log “Message edited”').isChecked(),
+        await page.getByLabel('Log all of Service').isChecked()],
+    [true, false, true], 'a preset leaves on what it names, and the service');
+    await page.getByRole('button', {name: 'Undo', exact: true}).click();
+    await unsaved.waitFor({state: 'hidden'});
+    is(await line('Message edited').locator('.how, .color, .bots')
+        .allTextContents(), ['', '', ''],
+    'what is as for all types is not said of each');
+
     await page.getByLabel('Log “Message edited”').uncheck();
     await page.getByLabel('Log all of Voice').uncheck();
     await soon(() => unsaved.locator('strong').textContent(),
@@ -282,9 +301,9 @@ async function filters() {
     await go('Filters');
     const words = page.getByRole('region', {name: 'The words'});
 
-    await words.getByLabel('On', {exact: true}).check();
+    await words.getByRole('switch').check();
     await words.getByLabel('What is found').selectOption('drop');
-    await words.getByLabel('Words').fill('apple\npear');
+    await words.getByLabel('Words', {exact: true}).fill('apple\npear');
     await words.getByRole('button', {name: 'All types'}).click();
     await words.getByLabel('Find a type').fill('message edited');
     await words.getByLabel('Message edited', {exact: true}).check();
@@ -300,12 +319,12 @@ async function filters() {
 
     is(await example(), 'For example ann@example.com is logged as it is.',
         'a filter shows what it does');
-    await emails.getByLabel('On', {exact: true}).check();
+    await emails.getByRole('switch').check();
     is(await example(), 'For example ann@example.com is logged as '
         + '[email].', '... as it is set');
     await shoot(page, 'filters');
     await page.getByRole('button', {name: 'Undo all'}).click();
-    await words.getByLabel('Words').fill('x'.repeat(101));
+    await words.getByLabel('Words', {exact: true}).fill('x'.repeat(101));
     await save();
     await told('Words', 'This has to have 1 to 100 characters.', words);
     await page.getByRole('button', {name: 'Undo all'}).click();

@@ -2,8 +2,8 @@
 // says is of that one, that nothing is cut, and plurals, dates and the clock.
 
 import {readFileSync, readdirSync} from 'node:fs';
-import {enter, is, leave, lines, newPage, newServer, ok, operator, outside,
-    shoot, soon, violations} from './lib.js';
+import {enter, giveToken, is, leave, lines, newPage, newServer, ok, operator,
+    outside, shoot, soon, violations} from './lib.js';
 
 const VIEWER = process.env.GUILDLOG_VIEWER;
 const FOLDER = new URL('../../conf/viewer/languages/', import.meta.url);
@@ -159,7 +159,7 @@ async function chosen() {
             asked.push(...name ? [name] : []);
         });
         await page.goto(VIEWER);
-        await page.locator('#token').waitFor();
+        await page.locator('#sign-in').waitFor();
         is(asked, language === 'en-GB' ? ['en-GB', 'en-US'] : [language],
             `${browser}: one language is loaded, and what it is like`);
         is(await page.evaluate(() => document.documentElement.dir),
@@ -243,15 +243,13 @@ async function everyWord() {
         body: drawn.map((line) => line.join('\t')).join('\n')}));
 
     await page.goto(`${VIEWER}#/logs?server=123456789012345678`);
-    await page.locator('#token').fill('no token');
-    await page.locator('#token').press('Enter');
+    await giveToken(page, 'no token');
     await page.locator('#ended').waitFor();
     await unread('signing in');
 
     await page.goto(`${VIEWER}#/logs`);
     await page.reload();
-    await page.locator('#token').fill(server.token);
-    await page.locator('#token').press('Enter');
+    await giveToken(page, server.token);
     await walk(page, unread);
 
     await page.evaluate(() => {
@@ -272,8 +270,7 @@ async function everyWord() {
     await page.evaluate(() => sessionStorage.clear());
     await page.goto(`${VIEWER}#/troubleshoot`);
     await page.reload();
-    await page.locator('#token').fill(other.token);
-    await page.locator('#token').press('Enter');
+    await giveToken(page, other.token);
     await page.locator('.items .badge').first().waitFor();
     await unread('what is broken');
     await leave(page, 'every word');

@@ -211,6 +211,7 @@ export async function startBrowser() {
 export async function newPage({now, beside, ...options} = {}) {
     const context = await browser.newContext({viewport: WIDE,
         locale: 'en-GB', timezoneId: 'Africa/Lagos', acceptDownloads: true,
+        reducedMotion: 'reduce',
         ...options});
     const page = await context.newPage();
     const {origin} = new URL(VIEWER);
@@ -253,6 +254,18 @@ export async function newPage({now, beside, ...options} = {}) {
 }
 
 
+// as somebody who has one, where one could sign in with the platform, too
+export async function giveToken(page, token) {
+    await page.locator('#or[open], #or > summary:not([hidden])').first()
+        .waitFor();
+    if (!await page.locator('#or[open]').count()) {
+        await page.locator('#or > summary').click();
+    }
+    await page.locator('#token').fill(token);
+    await page.locator('#token').press('Enter');
+}
+
+
 // signed in, at this place, with its first answer there; prepare(page) comes
 // before it is loaded
 export async function enter(server, place = '#/logs', {prepare, ...options}
@@ -262,8 +275,7 @@ export async function enter(server, place = '#/logs', {prepare, ...options}
 
     await prepare?.(page);
     await page.goto(VIEWER + place);
-    await page.locator('#token').fill(server.token);
-    await page.locator('#token').press('Enter');
+    await giveToken(page, server.token);
     await page.locator('.logs[aria-busy=false], .page > :nth-child(2):not('
         + '.note:only-of-type)').first().waitFor();
     return page;

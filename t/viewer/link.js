@@ -1,8 +1,8 @@
 // Where a message in a log channel leads: its entry, or the configuration of
 // its server, also for a reader who has no token of that server as yet.
 
-import {enter, is, leave, lines, newPage, newServer, ok, operator, scrollTo,
-    shoot, soon} from './lib.js';
+import {enter, giveToken, is, leave, lines, newPage, newServer, ok, operator,
+    scrollTo, shoot, soon} from './lib.js';
 
 const ENTRIES = 500;
 
@@ -36,9 +36,8 @@ function reason(page) {
 }
 
 
-async function signIn(page, {token}) {
-    await page.getByLabel('Admin or Read token').fill(token);
-    await page.getByRole('button', {name: 'Open'}).click();
+function signIn(page, {token}) {
+    return giveToken(page, token);
 }
 
 
@@ -142,7 +141,7 @@ async function asked() {
     const said = `This link leads to the server ${server.id}. It opens with `
         + 'an Admin or a Read token of that server.';
     await page.goto(process.env.GUILDLOG_VIEWER);
-    await page.getByLabel('Admin or Read token').waitFor();
+    await page.locator('#sign-in').waitFor();
     ok(await wanted.isHidden(), 'without a link, any server will do');
     await page.goto(process.env.GUILDLOG_VIEWER + to(ids[1]));
     await soon(() => wanted.innerText(), said, 'a link asks for a token');

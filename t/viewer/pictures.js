@@ -1,8 +1,8 @@
 // Pictures of people and servers, where the operator lets them in. They come
 // from the platform, whose part is played here.
 
-import {enter, is, leave, lines, newPage, newServer, operator, shoot, soon,
-    violations} from './lib.js';
+import {enter, giveToken, is, leave, lines, newPage, newServer, operator,
+    shoot, soon, violations} from './lib.js';
 
 const {GUILDLOG_VIEWER: VIEWER} = process.env;
 const PLATFORM = 'https://cdn.discordapp.com';
@@ -91,8 +91,7 @@ async function none(server) {
     page.on('request', (request) => request.url().includes('cdn')
         && away.push(request.url()));
     await page.goto(VIEWER + ALL);
-    await page.locator('#token').fill(server.token);
-    await page.locator('#token').press('Enter');
+    await giveToken(page, server.token);
     await lines(page).nth(3).waitFor();
     is(await faces(page.locator('.rows')),
         [['B', ''], ['A', ''], ['C', ''], ['G', '']],

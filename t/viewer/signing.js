@@ -1,18 +1,14 @@
 // Signing in with a token, which stays in the tab and leaves with it.
 
-import {enter, is, leave, lines, newPage, newServer, ok, shoot, soon}
-    from './lib.js';
+import {enter, giveToken, is, leave, lines, newPage, newServer, ok, shoot,
+    soon} from './lib.js';
 
 
 export default async function signing() {
     const server = await newServer({name: 'Signing'});
     const page = await newPage();
     const said = page.locator('#ended');
-    const field = page.getByLabel('Admin or Read token');
-    const signIn = async (token) => {
-        await field.fill(token);
-        await page.getByRole('button', {name: 'Open'}).click();
-    };
+    const signIn = (token) => giveToken(page, token);
 
     page.expected = /status of 40[13]/;
 
@@ -28,7 +24,11 @@ export default async function signing() {
         '... before it has them, no token can be given in vain');
     await come();
     await page.unroute(words);
-    await field.waitFor();
+    await soon(() => page.evaluate(() => document.activeElement.textContent),
+        'Sign in with the platform', 'people sign in with the platform');
+    is([await page.locator('#token').isVisible(),
+        await page.locator('#sign-in .primary:visible').count()], [false, 1],
+    '... and find the way of a token beside');
     await shoot(page, 'sign-in');
 
     await signIn('no token');
@@ -55,7 +55,7 @@ export default async function signing() {
 
     const other = await page.context().newPage();
     await other.goto(process.env.GUILDLOG_VIEWER);
-    await other.getByLabel('Admin or Read token').waitFor();
+    await other.locator('#sign-in').waitFor();
     ok(true, 'another tab has to ask for it');
     await other.close();
 
@@ -74,7 +74,7 @@ export default async function signing() {
     await signIn(server.token);
     await lines(page).first().waitFor();
     await page.getByRole('button', {name: 'Sign out'}).click();
-    ok(await field.isVisible(), 'signing out asks again');
+    ok(await page.locator('#sign-in').isVisible(), 'signing out asks again');
     is(await page.evaluate(() => sessionStorage.length), 0,
         '... and forgets');
     await leave(page, 'signing in');
@@ -111,8 +111,8 @@ async function reads() {
     await page.getByText('to be read').first().click();
     await page.locator('.entry h2').waitFor();
     ok(true, 'an entry is opened');
-    await page.locator('.entry').getByRole('button', {name: /Ann/})
-        .last().click();
+    await page.locator('.entry').getByRole('button', {name: /^Mehr/})
+        .click();
     await page.locator('.member .sides').waitFor();
     await soon(() => page.locator('.member h2').textContent(), 'Ann',
         'what somebody did is seen');
@@ -130,6 +130,17 @@ async function reads() {
     await page.locator('.logs[aria-busy=false]').waitFor();
     await soon(() => nav(page), 'Logs', '... also after a reload');
     await leave(page, 'a token that reads');
+
+    const later = await enter(server, '#/logs', {prepare: (one) =>
+        one.clock.install()});
+
+    await later.clock.fastForward(61_000);
+    await lines(later).first().waitFor();
+    await server.record({type: 7, executor: {id: '201', name: 'Ann'},
+        content: 'and more'});
+    await later.getByText('and more').waitFor();
+    ok(true, 'it goes on for longer than a minute');
+    await leave(later, 'a minute with it');
 
     const empty = await newServer({name: 'Nothing set'});
 

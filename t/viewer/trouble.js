@@ -1,8 +1,8 @@
 // Logs that stop to arrive: it is told wherever the reader is, and what mends
 // it is asked about where it cannot be undone.
 
-import {enter, is, leave, lines, newPage, newServer, ok, operator, soon,
-    spoil} from './lib.js';
+import {enter, giveToken, is, leave, lines, newPage, newServer, ok, operator,
+    soon, spoil} from './lib.js';
 
 let server;
 let channel;
@@ -39,8 +39,7 @@ async function timed() {
 
 async function open(page) {
     await page.goto(`${process.env.GUILDLOG_VIEWER}#/logs`);
-    await page.locator('#token').fill(server.token);
-    await page.locator('#token').press('Enter');
+    await giveToken(page, server.token);
     await lines(page).first().waitFor();
 }
 
