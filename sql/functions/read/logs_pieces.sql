@@ -48,7 +48,6 @@ declare
     until      timestamptz;
     newest     bigint;
     last_id    bigint;      -- of all blocks
-    lanes      boolean;
     walled     boolean;
     low        bigint;
     high       bigint;
@@ -69,9 +68,14 @@ declare
     ends       bigint;      -- the last one that there was room for
     open       boolean := false;
     lowest     bigint;
+    piece      log_piece := row(null, 'e', null, null, null);
     first_day  int;
     first_end  bigint;
     last_low   bigint;
+    days       text;
+    days_below text;
+    cut        text;        -- of the first day: the types of its rest
+    eldest     bigint;      -- of blocks
 begin
     select at - retention_ms(s.plan),
            page_state(h.xmin || ' ' || h.arrival, s.plan), h.blocked,
@@ -79,12 +83,11 @@ begin
            (select x.last_id from log_block x
              where x.guild_id = guild and x.bot = logs_pieces.bot
              order by x.first_id desc limit 1),
-           exists (select from lane l where l.guild_id = guild),
            placed and not exists (
                select from replay r
                 where r.guild_id = guild and r.bot = logs_pieces.bot
                   and not r.first)
-      into wall, state, done, since, until, newest, last_id, lanes, placed
+      into wall, state, done, since, until, newest, last_id, placed
       from server s
       left join log_head h on h.guild_id = guild and h.bot = logs_pieces.bot
      where s.guild_id = guild
@@ -158,56 +161,71 @@ begin
                      then greatest(first_end, day_low(day_of(high - 1)))
                      else high end;
 
-    return query
-        select 200::bigint, 'H'::text,
-               page_known(state, at - wall, least(oldest, (
-                   select x.ids[width_bucket(low - 1, x.ids) + 1]
-                     from log_block x
+    select string_agg(
+               case when x.first_id >= low and x.last_id < first_end
+                    then x.types
+                    else substr(x.types, width_bucket(low - 1, x.ids) + 1,
+                                width_bucket(first_end - 1, x.ids)
+                                - width_bucket(low - 1, x.ids)) end, ''),
+           min(x.ids[width_bucket(low - 1, x.ids) + 1])
+      into cut, eldest
+      from log_block x
+     where x.guild_id = guild and x.bot = logs_pieces.bot
+       and x.first_id < first_end
+       and x.first_id >= coalesce((
+               select f.first_id
+                 from block_at(guild, logs_pieces.bot, low) f), low);
+
+    if eldest is null then
+        eldest := (select x.first_id from log_block x
                     where x.guild_id = guild and x.bot = logs_pieces.bot
-                      and x.first_id < high
-                      and x.first_id >= coalesce((
-                              select f.first_id
-                                from block_at(guild, logs_pieces.bot, low) f
-                               where f.last_id >= low), low)
-                    order by x.first_id limit 1)), walled, after, below),
-               '"retentionMs":' || at - wall || ',"walled":' || walled,
-               null::text
-         union all
-        select case when top = high or d.day < day_of(top) then 3 else 1 end,
-               'd', null, string_agg(d.counts, E'\n'), null
+                      and x.first_id >= first_end and x.first_id < high
+                    order by x.first_id limit 1);
+    end if;
+
+    return next row(200, 'H', page_known(state, at - wall,
+                                         least(oldest, eldest), walled, after,
+                                         below),
+                    '"retentionMs":' || at - wall || ',"walled":' || walled,
+                    null)::log_piece;
+
+    if cut is not null then
+        return next row(case when top >= first_end then 3 else 1 end, 'c', cut,
+                        null, null)::log_piece;
+    end if;
+
+    if top = high then
+        return query
+            select 3::bigint, 'd'::text, null::text,
+                   coalesce(string_agg(d.counts, E'\n'), ''), null::text
+              from log_day d
+             where d.guild_id = guild and d.bot = logs_pieces.bot
+               and d.day >= first_day + (first_end > low)::int
+               and d.day <= day_of(high - 1) - (last_low < high)::int
+               and low < high;
+    else
+        select coalesce(string_agg(d.counts, E'\n')
+                            filter (where d.day < day_of(top)), ''),
+               coalesce(string_agg(d.counts, E'\n')
+                            filter (where d.day >= day_of(top)), '')
+          into days_below, days
           from log_day d
          where d.guild_id = guild and d.bot = logs_pieces.bot
            and d.day >= first_day + (first_end > low)::int
-           and d.day <= day_of(high - 1) - (last_low < high)::int
-           and low < high and done > 0
-         group by top = high or d.day < day_of(top)
-         union all
-        select e.n, 'c', (
-                   select string_agg(
-                              case when x.first_id >= e.low
-                                        and x.last_id < e.high
-                                   then x.types
-                                   else substr(x.types,
-                                       width_bucket(e.low - 1, x.ids) + 1,
-                                       greatest(0,
-                                           width_bucket(e.high - 1, x.ids)
-                                           - width_bucket(e.low - 1, x.ids)))
-                              end, '')
-                     from log_block x
-                    where x.guild_id = guild and x.bot = logs_pieces.bot
-                      and x.first_id < e.high
-                      and x.first_id >= coalesce((
-                              select f.first_id
-                                from block_at(guild, logs_pieces.bot, e.low) f
-                              ), e.low)), null, null
-          from (values (case when top >= first_end then 3 else 1 end, low,
-                        first_end),
-                       (case when top = high then 3 else 1 end, last_low,
-                        high),
-                       (2, greatest(low, day_low(day_of(top))),
-                        case when top < high then top else low end)
-               ) e (n, low, high)
-         where e.low < e.high and done > 0;
+           and d.day <= day_of(high - 1) - (last_low < high)::int;
+
+        return next row(3, 'd', null, days_below, null)::log_piece;
+        return next row(1, 'd', null, days, null)::log_piece;
+        return next row(2, 'c', types_within(guild, bot, greatest(
+                                    low, day_low(day_of(top))), top),
+                        null, null)::log_piece;
+    end if;
+
+    if last_low < high then
+        return next row(case when top = high then 3 else 1 end, 'c',
+                        types_within(guild, bot, last_low, high), null,
+                        null)::log_piece;
+    end if;
 
     if want is not null then
         return next row(0, 'w', want, null, null)::log_piece;
@@ -306,9 +324,11 @@ begin
             k.said := log_told(guild, bot, k.ids, k.said);
         end if;
 
-        return next row(k.first << 16 | k.last, 'e',
-                        case when want is not null then k.types end, k.docs,
-                        k.said)::log_piece;
+        piece.n := k.first << 16 | k.last;
+        piece.types := case when want is not null then k.types end;
+        piece.doc := k.docs;
+        piece.said := k.said;
+        return next piece;
         room := room - octet_length(k.docs);
         ends := k.ids[k.first + 1];
         exit when n + coalesce(cardinality(ids)
@@ -335,11 +355,31 @@ begin
         return next hot;
     end if;
 
-    if placed and open and lanes then
+    if placed and open
+       and exists (select from lane l where l.guild_id = guild)
+    then
         return query select * from places_told(
             guild, greatest(id_time(lowest) - 1000, at - 4 * 86400000::bigint),
             least(id_time(top) + 10000, at + 3600000), most + 100);
     end if;
+end $$;
+
+
+-- The types of a range of ids, of one day, in blocks.
+
+create or replace function types_within(guild bigint, bot smallint,
+    low bigint, high bigint)
+returns text language plpgsql stable as $$
+begin
+    return (select string_agg(substr(x.types, width_bucket(low - 1, x.ids) + 1,
+                                     width_bucket(high - 1, x.ids)
+                                     - width_bucket(low - 1, x.ids)), '')
+              from log_block x
+             where x.guild_id = guild and x.bot = types_within.bot
+               and x.first_id < high
+               and x.first_id >= coalesce((
+                       select f.first_id
+                         from block_at(guild, types_within.bot, low) f), low));
 end $$;
 
 
