@@ -211,27 +211,52 @@ end $$;
 
 -- The channels as the platform shows them: those in no category, then each
 -- category with what is in it, voice below text; threads behind all of them, by
--- their channel. What has no position stands last, by name.
+-- their channel. What has no position stands last, by name. Of threads there
+-- may be many thousands: they are looked at if there is room for some.
 
 create or replace function directory_channels(guild bigint)
-returns setof directory language plpgsql stable set enable_seqscan = off as $$
+returns setof directory language plpgsql stable
+set enable_seqscan = off set enable_nestloop = off as $$
+declare
+    n  int;
 begin
     return query
+        with c as materialized (select * from channels_lasting(guild))
         select d.*
-          from directory d
-          left join lateral directory_one(guild, 1, d.parent) u on true
+          from c d
+          left join c u on u.id = d.parent
          cross join lateral (
                select case when d.type = 4 then d.position else u.position end,
                       case when d.type = 4 then d.folded else u.folded end,
                       case when d.type = 4 then d.id else u.id end
                ) above (position, folded, id)
-         where d.guild_id = guild and d.kind = 1
-         order by d.type between 10 and 12 is true,
-                  above.id is not null, above.position, above.folded, above.id,
+         order by above.id is not null, above.position, above.folded, above.id,
                   d.type = 4 is true desc, d.type in (2, 13) is true,
                   d.position, d.folded, d.id
          limit 100;
+
+    get diagnostics n = row_count;
+
+    return query
+        with c as materialized (select * from channels_lasting(guild))
+        select d.*
+          from directory d
+          left join c u on u.id = d.parent
+         where d.guild_id = guild and d.kind = 1 and d.type between 10 and 12
+         order by u.id is not null, u.position, u.folded, u.id, d.position,
+                  d.folded, d.id
+         limit 100 - n;
 end $$;
+
+
+-- Those that are no threads.
+
+create or replace function channels_lasting(guild bigint)
+returns setof directory language sql stable as $$
+    select * from directory d
+     where d.guild_id = guild and d.kind = 1
+       and d.type between 10 and 12 is not true
+$$;
 
 
 -- The first 100 of one kind, in the order of the platform: roles from the

@@ -1,7 +1,7 @@
 -- The directory: what the operator puts, and what the searches find in it.
 
 \ir ../setup.psql
-select plan(53);
+select plan(54);
 
 create function pg_temp.names(body text)
 returns text language sql as $$
@@ -130,6 +130,25 @@ select is(pg_temp.names(body), 'rules lost lobby first a b new second text '
   from search_channels(:me, '');
 select is(c.body, e.body, 'no query is an empty one')
   from search_channels(:me, null) c, search_channels(:me, '') e;
+
+insert into directory (guild_id, kind, id, name, type, parent)
+select :guild, 1, 1000 + n, 'th' || n, 11, case when n % 2 = 0 then 41 end
+  from generate_series(1, 200) n;
+select is(pg_temp.names(body), (
+              select string_agg(name, ' ' order by n) from (
+                  select w.* from unnest(string_to_array('rules lost lobby '
+                             'first a b new second text talk untold', ' '))
+                             with ordinality w (name, n)
+                   union all
+                  select 'in it', 12
+                   union all
+                  select t.name, 12 + row_number() over (order by t.name)
+                    from (select 'th' || m as name
+                            from generate_series(1, 199, 2) m) t
+                   order by 2 limit 100) x),
+          'of threads as many as there is room for, those in no channel first')
+  from search_channels(:me, '');
+delete from directory where guild_id = :guild and name ~ '^th[0-9]';
 
 select operator_roles_put(:guild, '[{"id": "1", "name": "low", "position": 1},
     {"id": "2", "name": "untold"}, {"id": "3", "name": "top", "position": 9}]')
