@@ -178,7 +178,8 @@ create or replace function keeper_requests(budget int, out more boolean,
     out lag bigint)
 language plpgsql set enable_seqscan = off as $$
 declare
-    its  record;
+    rest  int := greatest(budget, 1);
+    its   record;
 begin
     for its in
         select a.guild_id, a.bot from active_ignore a
@@ -189,18 +190,22 @@ begin
          where h.held_to > clock_timestamp() + interval '10 seconds'
             or h.held_to < clock_timestamp() - interval '1 hour'
          union
-        select c.guild_id, c.bot from alert_count c
-         where c.day < day_now() - 1
+        select c.guild_id, c.bot
+          from (select x.guild_id, x.bot from alert_count x
+                 where x.day < day_now() - 1
+                   and not keeper_parks('requests', x.guild_id, x.bot)
+                 order by x.day limit 1000) c
     loop
-        perform keeper_each('requests', its.guild_id, its.bot,
-                            'select requests_forget($1, $2)', null);
+        exit when rest <= 0;
+        rest := rest - keeper_each('requests', its.guild_id, its.bot,
+                                   'select requests_forget($1, $2, $3)', rest);
     end loop;
 
     -- who delivers does it; where nobody does, it is done here
 
     perform from held_release(least(budget, 1000));
     perform pairs_expire();
-    more := sessions_forget(budget) = budget;
+    more := sessions_forget(budget) = budget or rest <= 0;
     lag := (select count(*) from log_arrival h
              where h.held_to is not null
                and h.held_to < now() - interval '1 minute');
@@ -218,16 +223,19 @@ begin
 end $$;
 
 
--- The same for one (server, bot); how many requests. A request or a held entry
--- whose time is more than 10 s ahead was written by a clock that was ahead: the
--- request is forgotten, too, and the entry is not held until that time.
+-- The same for one (server, bot), of what alerts counted at most so much; how
+-- much was done. A request or a held entry whose time is more than 10 s ahead
+-- was written by a clock that was ahead: the request is forgotten, too, and the
+-- entry is not held until that time.
 
-create or replace function requests_forget(guild bigint, bot smallint)
+create or replace function requests_forget(guild bigint, bot smallint,
+    most int)
 returns int language plpgsql as $$
 declare
     at     constant timestamptz := clock_timestamp();
     ahead  constant timestamptz := at + interval '10 seconds';
     n      int;
+    m      int;
 begin
     delete from active_ignore a
      where a.guild_id = guild and a.bot = requests_forget.bot
@@ -245,9 +253,15 @@ begin
 
     delete from alert_count c
      where c.guild_id = guild and c.bot = requests_forget.bot
-       and c.day < day_now() - 1;
+       and c.day < day_now() - 1
+       and c.ctid = any (array(
+               select x.ctid from alert_count x
+                where x.guild_id = guild and x.bot = requests_forget.bot
+                  and x.day < day_now() - 1
+                limit most));
 
-    return n;
+    get diagnostics m = row_count;
+    return n + m;
 end $$;
 
 

@@ -1,7 +1,7 @@
 -- Alerts fire in the transaction that records.
 
 \ir ../setup.psql
-select plan(41);
+select plan(43);
 
 select channels_patch(:me, '{"main_channel": "5", "category_service": "6"}')
 \g /dev/null
@@ -194,7 +194,15 @@ insert into alert_count select guild_id, bot, alert_id, 5, day_now(), null, '{}'
 
 -- what nobody asks for any more goes
 
+insert into alert_count
+select c.guild_id, c.bot, c.alert_id, n, c.day, null, '{}'
+  from alert_count c, generate_series(101, 110) n
+ where c.guild_id = :guild and c.subject = 5;
 update alert_count set day = day - 2 where guild_id = :guild;
+select ok(more, 'a turn is short: there is more to do')
+  from keeper_requests(4);
+select ok(count(*) > 5, 'not all goes at once')
+  from alert_count where guild_id = :guild;
 select keeper_requests(1000) \g /dev/null
 select is(count(*)::int, 0, 'after a day it is forgotten')
   from alert_count where guild_id = :guild;
