@@ -67,7 +67,6 @@ declare
     room       int := bytes;
     ends       bigint;      -- the last one that there was room for
     open       boolean := false;
-    lowest     bigint;
     piece      log_piece := row(null, 'e', null, null, null);
     first_day  int;
     first_end  bigint;
@@ -279,11 +278,6 @@ begin
         end if;
     end if;
 
-    if ids is not null then
-        open := true;
-        lowest := ids[1];
-    end if;
-
     for k in
         select b.first_id, b.last_id, b.n, b.settle, b.types, b.ids, b.said,
                b.docs, case when b.first_id < low
@@ -303,12 +297,12 @@ begin
         if want is not null then
             got := got - length(translate(
                 substr(k.types, k.first + 1, got), want, ''));
+            piece.types := k.types;
         end if;
 
         continue when got = 0;
         n := n + got;
         open := open or k.settle is not null;
-        lowest := least(lowest, k.ids[k.first + 1]);
 
         if octet_length(k.docs) > room or want is not null and 4 * got < k.n
         then
@@ -317,7 +311,7 @@ begin
                              want, room) c;
             k.first := 0;
             k.last := cardinality(k.ids);
-            k.types := null;
+            piece.types := null;
         end if;
 
         if not placed then
@@ -325,7 +319,6 @@ begin
         end if;
 
         piece.n := k.first << 16 | k.last;
-        piece.types := case when want is not null then k.types end;
         piece.doc := k.docs;
         piece.said := k.said;
         return next piece;
@@ -355,11 +348,12 @@ begin
         return next hot;
     end if;
 
-    if placed and open
+    if placed and (open or ids is not null)
        and exists (select from lane l where l.guild_id = guild)
     then
         return query select * from places_told(
-            guild, greatest(id_time(lowest) - 1000, at - 4 * 86400000::bigint),
+            guild, greatest(id_time(least(ids[1], ends)) - 1000,
+                            at - 4 * 86400000::bigint),
             least(id_time(top) + 10000, at + 3600000), most + 100);
     end if;
 end $$;
@@ -371,9 +365,14 @@ create or replace function types_within(guild bigint, bot smallint,
     low bigint, high bigint)
 returns text language plpgsql stable as $$
 begin
-    return (select string_agg(substr(x.types, width_bucket(low - 1, x.ids) + 1,
-                                     width_bucket(high - 1, x.ids)
-                                     - width_bucket(low - 1, x.ids)), '')
+    return (select string_agg(
+                       case when x.first_id >= low and x.last_id < high
+                            then x.types
+                            else substr(x.types,
+                                        width_bucket(low - 1, x.ids) + 1,
+                                        width_bucket(high - 1, x.ids)
+                                        - width_bucket(low - 1, x.ids)) end,
+                       '')
               from log_block x
              where x.guild_id = guild and x.bot = types_within.bot
                and x.first_id < high
