@@ -116,7 +116,6 @@ select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 \ir functions/core/token.sql
 \ir functions/core/common.sql
 \ir functions/core/session.sql
-\ir functions/core/category.sql
 \ir functions/core/time.sql
 \ir functions/core/parked.sql
 \ir functions/core/partition.sql

@@ -21,14 +21,6 @@ returns bigint language sql immutable as $$
 $$;
 
 
--- The day (UTC) of an id.
-
-create or replace function id_day(id bigint)
-returns date language sql immutable as $$
-    select (to_timestamp(id_time(id) / 1000) at time zone 'UTC')::date
-$$;
-
-
 -- The day (UTC) that it is.
 
 create or replace function today()
