@@ -13,6 +13,7 @@
 #include "http/ngx_http_guildlog_response.h"
 #include "events/ngx_guildlog_event_put.h"
 #include "events/ngx_guildlog_row.h"
+#include "api/ngx_guildlog_refusal.h"
 
 
 #define EVENTS_SLICE   (64 * 1024)  /* bytes of packets to read in a turn */
@@ -741,9 +742,10 @@ events_answer(ngx_http_guildlog_call_t *call)
         if (event[i].error.len) {
             n[NGX_GUILDLOG_EVENTS_ERROR]++;
             (void) json_array_append_new(errors,
-                       json_pack("{sI ss% so*}", "index", (json_int_t) i,
+                       json_pack("{sI ss% ss so*}", "index", (json_int_t) i,
                                  "error", event[i].error.data,
-                                 (size_t) event[i].error.len,
+                                 (size_t) event[i].error.len, "code",
+                                 ngx_guildlog_refusal_code(&event[i].error),
                                  "retry", event[i].retry ? json_true() : NULL));
             continue;
         }

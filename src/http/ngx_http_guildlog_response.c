@@ -6,6 +6,7 @@
 
 #include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_response.h"
+#include "api/ngx_guildlog_refusal.h"
 
 
 static ngx_int_t response_send_row(ngx_http_guildlog_call_t *call,
@@ -334,10 +335,9 @@ ngx_http_guildlog_response_error(ngx_http_request_t *r, ngx_uint_t status,
         return ngx_http_guildlog_response_json(r, status, &none);
     }
 
-    ngx_guildlog_json_init(&w, r->pool, error->len + 32);
+    ngx_guildlog_json_init(&w, r->pool, 2 * error->len + 128);
     ngx_guildlog_json_begin(&w, '{');
-    ngx_guildlog_json_key(&w, "error");
-    ngx_guildlog_json_string(&w, error);
+    ngx_guildlog_refusal_write(&w, error);
     ngx_guildlog_json_end(&w);
 
     if (ngx_guildlog_json_written(&w, &body) != NGX_OK) {

@@ -24,7 +24,7 @@ ngx_int_t ngx_http_guildlog_response_send(ngx_http_request_t *r,
  */
 ngx_int_t ngx_http_guildlog_response_final(ngx_http_request_t *r, ngx_int_t rc);
 
-/* {"error": …}, or {} without a text */
+/* {"error": …, "code": …}, or {} without a text */
 ngx_int_t ngx_http_guildlog_response_error(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *error);
 

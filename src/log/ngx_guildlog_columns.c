@@ -4,6 +4,7 @@
  */
 
 #include "log/ngx_guildlog_columns.h"
+#include "api/ngx_guildlog_refusal.h"
 #include "api/ngx_guildlog_value.h"
 
 
@@ -200,8 +201,7 @@ ngx_guildlog_columns_refuse(ngx_guildlog_columns_t *c, const ngx_str_t *error)
     ngx_guildlog_json_begin(w, '{');
     ngx_guildlog_json_key(w, "index");
     ngx_guildlog_json_number(w, c->n - 1);
-    ngx_guildlog_json_key(w, "error");
-    ngx_guildlog_json_string(w, error);
+    ngx_guildlog_refusal_write(w, error);
     ngx_guildlog_json_end(w);
 }
 

@@ -138,7 +138,8 @@ is_deeply filter('emails'), { filter_id => 'emails', enabled => 0,
 
 patch('links', { enabled => $true });
 is_deeply $nginx->operator('POST', "/servers/$server/logs", [{ type => 1 }])
-    ->json->{errors}, [{ index => 0, error => 'event_id: is required' }],
+    ->json->{errors}, [{ index => 0, error => 'event_id: is required',
+        code => 'required', field => 'event_id' }],
     'a bad entry alone';
 
 done_testing;

@@ -127,7 +127,8 @@ for my $count ('9223372036854775807', '99999999999', -5, {}) {
 my $unknown = '699999999999999999';
 $told = post([cleared(30), cleared(31, server => $unknown), cleared(32),
     cleared(33, server => $unknown)]);
-is_deeply $told->{errors}, [map { { index => $_, error => 'server: unknown' } } 1, 3],
+is_deeply $told->{errors}, [map { { index => $_, error => 'server: unknown',
+    code => 'unknown_server' } } 1, 3],
     'a server that nobody knows';
 is $told->{recorded}, 2, 'the others are recorded';
 

@@ -132,7 +132,7 @@ sub closes {
 
 my @json = ('Content-Type: application/json');
 my @chunked = (@json, 'Transfer-Encoding: chunked');
-my $not_object = qr/^\{"error":"body: [^"]+"\}$/;
+my $not_object = qr/^\{"error":"body: [^"]+","code":"\w+","field":"body"[^}]*\}$/;
 
 
 # how a body may be sent
@@ -295,7 +295,7 @@ for (
     my ($what, $body) = @$_;
     my $answer = $nginx->post($tags, token => $token, json => $body);
     is $answer->status, 400, $what;
-    like $answer->text, qr/^\{"error":"[^"]+"\}$/, '... the body says why';
+    like $answer->text, qr/^\{"error":"[^"]+","code":"\w+"[^}]*\}$/, '... the body says why';
 }
 
 error_is $nginx->post($tags, token => $token,

@@ -25,11 +25,12 @@ SQL
 $nginx->sql('create trigger fail before insert on tag for each row execute'
     . ' function fail()');
 
-my $later  = '{"error":"the database is not available, try again later"}';
+my $later  = '{"error":"the database is not available, try again later",'
+    . '"code":"database_away"}';
 my $taken  = '{"error":"too many requests of this server at once, '
-    . 'try again later"}';
+    . 'try again later","code":"busy"}';
 my $failed = '{"error":"the request could not be carried out, '
-    . 'try again later"}';
+    . 'try again later","code":"failed"}';
 
 
 sub fail_with {
@@ -91,7 +92,7 @@ is_json fail_with('57014'), 500, $failed, 'a statement that was cancelled';
 
 for my $status (400, 402, 403, 404, 409, 429) {
     is_json fail_with("GL$status"), $status,
-        '{"error":"a secret of the schema"}', "GL$status has its own text";
+        '{"error":"a secret of the schema","code":"refused"}', "GL$status has its own text";
     is_json fail_with("GL$status", 'empty'), $status, '{}',
         '... or has no body';
 }

@@ -69,7 +69,7 @@ sub answers {
 
 sub error_of {
     my ($field) = @_;
-    return qr/^\{"error":"\Q$field\E[^"]+"\}$/;
+    return qr/^\{"error":"\Q$field\E[^"]+","code":"\w+"[^}]*\}$/;
 }
 
 

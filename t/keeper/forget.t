@@ -197,13 +197,14 @@ subtest 'a server while no machine delivers' => sub {
     my $bodies = [{ event_id => 'z', type => 7, server => $guild }];
     my $many = $g->operator('POST', '/logs', $bodies)->json;
     is_deeply $many->{errors}, [{ index => 0,
-        error => 'server: is being forgotten' }], 'its entries are refused';
+        error => 'server: is being forgotten',
+        code => 'forgotten' }], 'its entries are refused';
     is $g->operator('PUT', "/servers/$guild", {})->status, 409,
         'PUT is refused';
     my $late = $g->operator('POST', "/servers/$guild/logs",
         [{ event_id => 'z', type => 7 }]);
     is $late->status . $late->text,
-        '409{"error":"server: is being forgotten"}',
+        '409{"error":"server: is being forgotten","code":"forgotten"}',
         'a batch for it alone is refused';
     $g->sql(q(update server set forgotten_at = now() - interval '31 minutes'
         where guild_id = ?), $guild);

@@ -114,6 +114,7 @@ const wrong = await fails(api.logsPage({limit: 201}), guildlog.Invalid,
     'an error of 400');
 
 ok(/limit/.test(wrong.message) && wrong.status === 400, '... says the rule');
+is(wrong.code, 'out_of_range', '... and has its code');
 await fails(new guildlog.Guildlog({url, token: BASIC}).logsPage(),
     guildlog.Forbidden, 'a token that may not');
 await fails(new guildlog.Guildlog({url, token: `${token}x`}).logsPage(),

@@ -219,11 +219,14 @@ for my $rule (
 is_deeply send_text($at, 'application/json', '[' . join(',', line(),
         '{"event_id": "a", "type": 5, "count": 99999999999999999999}',
         '{"event_id": "\u0000", "type": 5}', line()) . ']')->json->{errors},
-    [{ index => 1, error => 'count: the number is out of range' },
-     { index => 2, error => 'event_id: must not contain NUL' }],
+    [{ index => 1, error => 'count: the number is out of range',
+       code => 'out_of_range', field => 'count' },
+     { index => 2, error => 'event_id: must not contain NUL',
+       code => 'has_nul', field => 'event_id' }],
     'values that cannot be stored';
 is_deeply record(entry(), 5, entry())->json->{errors},
-    [{ index => 1, error => 'entry: must be a JSON object' }],
+    [{ index => 1, error => 'entry: must be a JSON object',
+       code => 'wrong_type', field => 'entry' }],
     'an entry that is not an object';
 is record({ type => 5 })->json->{errors}[0]{error},
     'event_id: is required',

@@ -50,6 +50,14 @@ begin
 end $$;
 
 
+create or replace function record_error(place int, sentence text, code text)
+returns jsonb language plpgsql immutable as $$
+begin
+    return jsonb_build_object('index', place - 1, 'error', sentence,
+                              'code', code);
+end $$;
+
+
 create or replace function record_errors(entries jsonb, verdicts text[])
 returns jsonb language plpgsql immutable as $$
 declare
@@ -57,12 +65,11 @@ declare
 begin
     if array_position(verdicts, 'error') is not null then
         told := (
-            select jsonb_agg(jsonb_build_object(
-                       'index', place - 1,
-                       'error', coalesce(
-                           case jsonb_typeof(entries -> (place - 1))
-                           when 'string' then entries ->> (place - 1) end,
-                           'event_id: is required')) order by place)
+            select jsonb_agg(case jsonb_typeof(entries -> (place - 1))
+                   when 'string' then record_error(place,
+                       entries ->> (place - 1), 'refused')
+                   else record_error(place, 'event_id: is required',
+                                     'required') end order by place)
               from generate_subscripts(verdicts, 1) place
              where verdicts[place] = 'error');
     end if;
@@ -85,14 +92,12 @@ begin
 
     return record_sorted(errors || (
         select jsonb_agg(case v.verdict
-                   when 'time' then jsonb_build_object(
-                       'index', v.place - 1,
-                       'error', 'timestamp: must be within the last 30 days '
-                                'and at most 60 s ahead')
-                   else jsonb_build_object(
-                       'index', v.place - 1, 'retry', true,
-                       'error', 'entry: was not recorded in time, '
-                                'send it again') end)
+                   when 'time' then record_error(v.place::int,
+                       'timestamp: must be within the last 30 days '
+                       'and at most 60 s ahead', 'entry_too_old')
+                   else record_error(v.place::int,
+                       'entry: was not recorded in time, send it again',
+                       'send_again') || '{"retry": true}' end)
           from unnest(verdicts) with ordinality v (verdict, place)
          where v.verdict in ('time', 'postponed')));
 end $$;

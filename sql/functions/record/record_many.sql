@@ -97,7 +97,8 @@ begin
            and array_remove(did.verdicts, 'postponed') = '{}'
         then
             status := 503;
-            body := '{"error": "nothing was recorded, send it again"}';
+            body := '{"error": "nothing was recorded, send it again", '
+                    '"code": "send_again"}';
         end if;
     end if;
 end $$;
@@ -275,8 +276,9 @@ begin
 
     shut := server_obstacles(guilds);
     errors := (
-        select coalesce(jsonb_agg(jsonb_build_object(
-                   'index', n.place - 1, 'error', n.obstacle)), '[]')
+        select coalesce(jsonb_agg(record_error(n.place::int, n.obstacle,
+                   case n.obstacle when 'server: unknown'
+                   then 'unknown_server' else 'forgotten' end)), '[]')
           from unnest(shut, b.events) with ordinality
                    n (obstacle, event, place)
          where n.event is not null and n.obstacle is not null);

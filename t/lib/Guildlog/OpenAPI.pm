@@ -239,6 +239,11 @@ sub _body_problems {
 
     my $value = eval { $json->decode($answer->text) };
     return 'not JSON: ' . $answer->text if $@;
+
+    # the word of a sentence that has none of its own
+    return 'no code: ' . $answer->text if grep { ref eq 'HASH'
+        && ($_->{code} // '') eq 'refused' } $value, ref $value eq 'HASH'
+        && ref $value->{errors} eq 'ARRAY' ? @{ $value->{errors} } : ();
     return $self->value_problems($media->{schema}, $value);
 }
 

@@ -23,7 +23,8 @@ select is(:status, 200, 'many servers at once');
 select is(:'answer'::jsonb - 'ids', '{"recorded": 4, "duplicates": 1,
     "dropped": {"bot_executor": 1},
     "errors": [{"index": 2, "error": "server: is required"},
-               {"index": 4, "error": "server: unknown"}]}',
+               {"index": 4, "error": "server: unknown",
+                "code": "unknown_server"}]}',
     'what became of each');
 select is(:'counts'::jsonb, '{"recorded": 4, "duplicate": 1, "error": 2,
                               "bot_executor": 1}', 'counted again');
@@ -122,7 +123,7 @@ select is(:'counts'::jsonb ->> 'faults', '["server 900000000000000002: '
 select is(count(*)::int, 0, 'none of its events counts as known')
   from log_arrival where guild_id = :other and event_id in ('t1', 't3');
 select is(status || body, '503{"error": "nothing was recorded, '
-          'send it again"}', 'nothing at all is no success')
+          'send it again", "code": "send_again"}', 'nothing at all is no success')
   from pg_temp.operator_record_apart(
            '[{"server": "900000000000000002", "event_id": "t1", "type": 5}]');
 select is(status, 200, 'none has no trouble')
@@ -173,9 +174,10 @@ select is(count(*)::int, 0, 'nothing is stored without a look')
 select is(body::jsonb - 'ids', '{"recorded": 2, "duplicates": 0,
     "dropped": {}, "errors": [
         {"index": 0, "error": "timestamp: must be within the last 30 days and '
-        'at most 60 s ahead"}, {"index": 1, "error": "x"},
+        'at most 60 s ahead", "code": "entry_too_old"},
+        {"index": 1, "error": "x"},
         {"index": 3, "error": "timestamp: must be within the last 30 days and '
-        'at most 60 s ahead"}]}', 'too old, or too far ahead')
+        'at most 60 s ahead", "code": "entry_too_old"}]}', 'too old, or too far ahead')
   from ms(clock_timestamp()) now
  cross join lateral pg_temp.operator_record(:guild, 0::smallint,
        jsonb_build_array(

@@ -279,7 +279,8 @@ select is(record(:guild, 0::smallint, '[
     "type: is required"]') - 'ids',
     '{"recorded": 1, "duplicates": 1,
       "dropped": {"ignored_executor": 2, "ignored_channel": 1},
-      "errors": [{"index": 5, "error": "type: is required"}]}',
+      "errors": [{"index": 5, "error": "type: is required",
+                  "code": "refused"}]}',
     'each entry counts once, under the first rule');
 select is(record(:guild, 0::smallint, '[
     {"event_id": "c1", "type": 5}, {"event_id": "c4", "type": 5}]')

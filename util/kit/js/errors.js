@@ -8,6 +8,7 @@ export class GuildlogError extends Error {
         this.name = new.target.name;
         this.status = status;
         this.body = body;
+        this.code = body?.code;           // a word that does not change
         this.retryAfter = retryAfter;      // seconds
     }
 }

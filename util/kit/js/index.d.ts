@@ -110,7 +110,8 @@ export type Refused = Partial<Entry> & Partial<Packet> & {server: string};
 
 export interface Recorder {
     on(event: 'refused',
-        listener: (what: Refused, error: string) => void): this;
+        listener: (what: Refused, error: string, code?: string) =>
+            void): this;
     on(event: 'trouble', listener: (error: Error) => void): this;
     on(event: 'wanted',
         listener: (server: string, ids: string[]) => void): this;
@@ -130,7 +131,10 @@ export class Recorder extends EventEmitter {
 
 export class GuildlogError extends Error {
     status?: number;
-    body?: {error?: string};
+    body?: {error?: string, code?: string, field?: string,
+        min?: number, max?: number};
+    /** a word that does not change; see API.md */
+    code?: string;
     retryAfter?: number;
 }
 export class Invalid extends GuildlogError {}

@@ -27,9 +27,9 @@ const PRO_PACKETS = ['/events', {bot: 'pro'}];
 const NAMES_ITSELF = ['GUILD_CREATE', 'GUILD_UPDATE', 'GUILD_DELETE'];
 
 
-// Emits "refused" (packet or entry, error) for each that is refused for good,
-// "trouble" (error) for each attempt that failed as a whole, and "wanted" (server,
-// ids): people whom guildlog would like to know, as by a GUILD_MEMBERS_CHUNK
+// Emits "refused" (packet or entry, error, code) for each that is refused for
+// good, "trouble" (error) for each attempt that failed as a whole, and "wanted"
+// (server, ids): people whom guildlog would like to know, as by a GUILD_MEMBERS_CHUNK
 export class Recorder extends EventEmitter {
 
     // spool: the folder, of this process alone; bytes: the most it may have;
@@ -277,7 +277,7 @@ export class Recorder extends EventEmitter {
         const again = new Set();
         const unknown = new Set();
 
-        for (const {index, error, retry} of errors) {
+        for (const {index, error, code, retry} of errors) {
             const server = serverOf(batch[index]);
             const asks = error === 'server: unknown' && this.unknown;
 
@@ -288,7 +288,8 @@ export class Recorder extends EventEmitter {
                 }
             } else {
                 this.count.refused++;
-                this.emit('refused', JSON.parse(batch[index].text), error);
+                this.emit('refused', JSON.parse(batch[index].text), error,
+                    code);
             }
         }
         for (const server of unknown) {

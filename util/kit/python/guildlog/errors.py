@@ -13,6 +13,8 @@ class GuildlogError(Exception):
         super().__init__(message)
         self.status = status
         self.body = body
+        self.code: str | None = (               # a word that does not change
+            body.get('code') if isinstance(body, dict) else None)
         self.retry_after = retry_after         # seconds
 
 
