@@ -23,14 +23,12 @@ let ended = () => {};
 export let session = null;
 
 
-// What the API did not do: its status, its words, and the field they name.
+// What the API did not do: its status, its words, and the field they are about.
 export class Refusal extends Error {
-    constructor(status, text) {
-        const [, field, rule] = /^([A-Za-z_]+)[^\s:]*: (.*)$/s.exec(text) ?? [];
-
-        super(inWords(rule ?? text));
+    constructor(status, body) {
+        super(inWords(body));
         this.status = status;
-        this.field = field;
+        this.field = body.field?.split(/[.[]/)[0];
     }
 }
 
@@ -222,8 +220,8 @@ async function send(method, path, options) {
         stall(stalled, Number(response?.headers.get('Retry-After'))
             || PAUSES[Math.min(attempt, PAUSES.length - 1)]);
         if (method !== 'GET') {
-            throw new Refusal(response?.status ?? 0, t(response
-                ? 'api.undone' : 'api.unanswered'));
+            throw new Refusal(response?.status ?? 0, {error: t(response
+                ? 'api.undone' : 'api.unanswered')});
         }
     }
 }
@@ -267,16 +265,15 @@ async function attemptOnce(method, path, {query, body, signal, headers}) {
 }
 
 
-// the error's text; "" where there is none, or no error
+// the body that says why; null where none does, or nothing is refused
 async function refusalOf(response) {
     if (!response || response.ok) {
-        return '';
+        return null;
     }
-    try {
-        response.refusal = (await response.json()).error ?? '';
-    } catch {
-        response.refusal = '';
-    }
+
+    const body = await response.json().catch(() => null);
+
+    response.refusal = body?.error ? body : null;
     return response.refusal;
 }
 
@@ -303,8 +300,8 @@ function accepted(response, method) {
     {
         ended(response.status);
     }
-    throw new Refusal(response.status,
-        response.refusal || t('api.answer', {status: String(response.status)}));
+    throw new Refusal(response.status, response.refusal
+        ?? {error: t('api.answer', {status: String(response.status)})});
 }
 
 

@@ -158,12 +158,12 @@ async function refused() {
     await page.getByLabel('Member timed out', {exact: true}).check();
     await page.keyboard.press('Escape');
     await press(/^Add$/);
-    is(await wrong('Name'), 'This is needed.', '... and a name');
+    is(await wrong('Name'), 'This is required.', '... and a name');
     await field('Name').fill('New');
     await field('Count').fill('101');
     await field('Seconds').fill('10');
     await press(/^Add$/);
-    is(await wrong('Count'), 'This has to be a whole number from 1 to 100.',
+    is(await wrong('Count'), 'Enter a whole number from 1 to 100.',
         'a number that is too large is told');
     await shoot(page, 'alerts-refused');
     is(await violations(page), [], '... axe finds nothing');
@@ -278,8 +278,8 @@ async function limited() {
     await begin('Bot added');
     await press(/^Add$/);
     await soon(() => form().locator('.said').textContent(),
-        'The plan has no room for another alert: more of them need a larger '
-        + 'one.', 'the limit of the plan is told');
+        'Your plan has no room for another alert. A larger plan has.',
+        'the limit of the plan is told');
     ok(await page.getByRole('button', {name: 'Sign out'}).isVisible(),
         '... and ends nothing');
     await operator('PUT', `/servers/${server.id}`, {plan: 'pro'});

@@ -83,12 +83,19 @@ async function failing(server) {
     page.expected = /status of 500/;
     await page.route(/search=two/, (route) => route.fulfill({status: 500,
         contentType: 'application/json',
-        body: '{"error":"the logs could not be read"}'}));
+        body: '{"error":"the request could not be carried out, try again '
+            + 'later","code":"failed"}'}));
     await page.getByPlaceholder('Search').fill('two');
     await page.locator('.empty', {hasText: 'could not be read'}).waitFor();
     is(await page.locator('.filters .error').textContent(),
-        'The logs could not be read. Try again later.', 'an error is told');
+        'That did not work. Try again later.', 'an error is told');
     await shoot(page, 'error');
+    await page.route(/search=three/, (route) => route.fulfill({status: 500,
+        contentType: 'application/json',
+        body: '{"error":"what nobody has words for"}'}));
+    await page.getByPlaceholder('Search').fill('three');
+    await soon(() => page.locator('.filters .error').textContent(),
+        'what nobody has words for', 'without a code it is shown as it is');
     await page.getByPlaceholder('Search').fill('one');
     await soon(() => lines(page).count(), 1, 'and the next answer counts');
     await leave(page, 'an error');

@@ -86,7 +86,7 @@ async function channels() {
 
     await page.getByLabel('Members', {exact: true}).fill('no channel');
     await save();
-    await told('Members', 'No channel of this name is known. Choose one of '
+    await told('Members', 'No channel by that name is known. Pick one from '
         + 'the list, or give its ID.');
     await shoot(page, 'config-error');
     await page.getByRole('button', {name: 'Undo all'}).click();
@@ -270,7 +270,7 @@ async function leaving() {
 
     await page.getByLabel('Spoilers').uncheck();
     await page.getByRole('link', {name: 'Logs'}).click();
-    await answer('Leave without them');
+    await answer('Leave without saving');
     await page.locator('.logs').waitFor();
     is((await part('serverlogConfigOptions'))[0].spoilers, 1,
         'or dropped, for who wants that');
@@ -288,7 +288,7 @@ async function ignore() {
         row.ignore_value), ['202'], 'somebody is ignored');
     await page.getByLabel('Add', {exact: true}).fill('x'.repeat(101));
     await page.getByRole('button', {name: 'Add'}).click();
-    await told('Add', 'Nobody of this name is known. Choose somebody of the '
+    await told('Add', 'Nobody by that name is known. Pick somebody from the '
         + 'list, or give their ID.');
     await page.getByRole('button', {name: 'Undo all'}).click();
     await page.getByRole('button', {name: /^Remove Bob/}).click();
@@ -326,7 +326,7 @@ async function filters() {
     await page.getByRole('button', {name: 'Undo all'}).click();
     await words.getByLabel('Words', {exact: true}).fill('x'.repeat(101));
     await save();
-    await told('Words', 'This has to have 1 to 100 characters.', words);
+    await told('Words', 'Use 1 to 100 characters.', words);
     await page.getByRole('button', {name: 'Undo all'}).click();
 }
 
@@ -340,8 +340,8 @@ async function tags() {
     await told('Content', 'A text or an image is needed.');
     await page.getByLabel('Image').fill('javascript:alert(1)');
     await add.click();
-    await told('Image', 'This has to be an address that begins with '
-        + 'https:// or http://.');
+    await told('Image', 'Enter an address that begins with https:// or '
+        + 'http://.');
     await page.getByLabel('Image').fill('');
     await page.getByLabel('Content').fill('Be kind.');
     await add.click();

@@ -148,7 +148,7 @@ async function asked() {
     ok(await ended.isHidden(), '... without a reproach');
 
     await signIn(page, other);
-    await soon(() => ended.innerText(), 'The token is of another server.',
+    await soon(() => ended.innerText(), 'This token belongs to another server.',
         'a token of another server is told');
     is(await wanted.innerText(), said, '... and what is asked for');
     await shoot(page, 'link-sign-in');

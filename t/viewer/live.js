@@ -187,7 +187,7 @@ async function delivered() {
         .then((text) => text.replace(/\s+/g, ' ')), '✓ Delivered',
     'its delivery is seen');
     await soon(() => page.locator('.outcome').innerText().then((text) =>
-        text.includes('It stands in its log channel.')), true,
+        text.includes('It is in its log channel.')), true,
     '... where it is open, too');
     await leave(page, 'a delivery');
 }

@@ -242,8 +242,8 @@ async function refused(page) {
     await shoot(page, 'refused');
     await field.fill('nowhere');
     await field.press('Tab');
-    await soon(() => error.textContent(), 'Channel: No channel of this name '
-        + 'is known. Choose one of the list, or give its ID.',
+    await soon(() => error.textContent(), 'Channel: No channel by that name '
+        + 'is known. Pick one from the list, or give its ID.',
     'a channel that is not known is told');
     await field.fill('Yard');
     await field.press('Tab');

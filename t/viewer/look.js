@@ -107,7 +107,8 @@ async function views(page, name, parts, rules) {
                 .click();
             await page.locator('.message').waitFor();
             await check(page, `${name}-type`, rules);
-            await page.getByRole('button', {name: 'Choose none'}).click();
+            await page.getByRole('button', {name: 'Clear the selection'})
+                .click();
         }
     }
 }

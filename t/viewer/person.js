@@ -173,7 +173,7 @@ async function guest() {
     is(await changing(page), [], 'what is set for a type can be read');
     ok(await page.getByLabel('Format', {exact: true}).isDisabled(),
         '... and nothing else');
-    await page.getByRole('button', {name: 'Choose none'}).click();
+    await page.getByRole('button', {name: 'Clear the selection'}).click();
     await page.keyboard.press('ArrowDown');
     is(await page.evaluate(() => document.activeElement.textContent),
         'Thread created', 'arrows go through the lines');

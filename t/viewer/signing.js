@@ -180,7 +180,7 @@ async function kept() {
     await signIn('no token');
     await dialog.getByText('That is not a token.').waitFor();
     await signIn(other.token);
-    await dialog.getByText('The token is of another server.').waitFor();
+    await dialog.getByText('This token belongs to another server.').waitFor();
     server.token = await server.newToken();
     await signIn(server.token);
     await dialog.waitFor({state: 'detached'});

@@ -90,7 +90,7 @@ async function finder() {
 
     await empty.getByLabel('Where should logs go?').click();
     await soon(() => empty.locator('.options:popover-open li').innerText(),
-        'No names are known as yet. Give an ID.',
+        'No names are known yet. Give an ID.',
         'a server of which nothing is known says so');
     await leave(empty, 'no channels');
 }
