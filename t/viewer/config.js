@@ -225,7 +225,7 @@ async function types() {
         .selectOption('Off');
     await page.getByLabel('Log channel', {exact: true}).fill('nowhere');
     await page.keyboard.press('Tab');
-    await chosen.getByText('No channel of this name is known.').waitFor();
+    await chosen.getByText('No channel by that name is known.').waitFor();
     await save(unsaved);
     await unsaved.waitFor({state: 'hidden'});
     const rows = await all();

@@ -152,7 +152,7 @@ async function pickers() {
         .map((row) => row.ignore_value), ['901'], 'a role is chosen by name');
     await field.fill('nobody');
     await page.getByRole('button', {name: 'Add', exact: true}).click();
-    await page.getByText('No role of this name is known.').waitFor();
+    await page.getByText('No role by that name is known.').waitFor();
     ok(true, '... and a wrong name is told');
     await field.fill('');
 

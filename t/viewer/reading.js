@@ -159,7 +159,7 @@ async function operators() {
             /^Not .*message/i.test(text))), true, '-type: leaves types out');
     await search.fill('from:nobody');
     await search.press('Enter');
-    await page.getByText('Nobody of this name is known.').waitFor();
+    await page.getByText('Nobody by that name is known.').waitFor();
     ok(true, 'a name that nobody has is told');
     await leave(page, 'operators');
 }
