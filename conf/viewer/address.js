@@ -1,3 +1,4 @@
+// @ts-check
 // The page's address holds what it shows, behind the "#", which no server
 // ever sees: #/logs?category=categoryModlog&search=raid. Never the token. A
 // message in a log channel leads to #/logs?server=ID&entry=ID.
@@ -15,7 +16,7 @@ export function readAddress() {
     const server = given.get('server');
 
     return {view, bot: given.get('bot') === 'pro' ? 'pro' : '',
-        server: /^\d+$/.test(server) ? server : '',
+        server: /^\d+$/.test(server ?? '') ? server : '',
         entry: given.get('entry') ?? '', filters: filtersOf(given)};
 }
 

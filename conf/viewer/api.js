@@ -1,3 +1,4 @@
+// @ts-check
 // The API, as the token's bearer sees it, or the person who signed in, whom the
 // browser's cookie tells. Nothing else here speaks to a server. Reads are asked
 // again until they are answered; changes never are.
@@ -6,8 +7,9 @@ import {ready, stall, working} from './connection.js';
 import {inWords} from './errors.js';
 import {t} from './texts.js';
 
-const BASE = document.querySelector('meta[name=guildlog-api]').content;
-const LOGIN = document.querySelector('meta[name=guildlog-login]').content;
+const [BASE, LOGIN] = ['api', 'login'].map((name) =>
+    /** @type {HTMLMetaElement} */ (document.querySelector(
+        `meta[name=guildlog-${name}]`)).content);
 const KEY = 'guildlog.tokens';    // of the tab's storage, the last used last
 const SIGNED = 204;               // what LOGIN answers who has a session
 const PAUSES = [1, 2, 4, 8, 15];  // seconds between attempts
@@ -17,14 +19,25 @@ const RESERVE = 150;
 
 let token = null;
 let left = {requests: Infinity, until: 0};
+/** @type {(status: number) => void} */
 let ended = () => {};
 
-// {server, tokenId or person, bot, level, reads: the token does nothing else}
-export let session = null;
+/**
+ * @typedef {import('api').components['schemas']} Schemas
+ * @typedef {{server: string, bot: string, tokenId?: string,
+ *     person?: Schemas['Me'], level?: Schemas['Level'],
+ *     reads?: boolean}} Session
+ * reads: the token does nothing else
+ */
+
+// null until somebody signs in; the views begin behind that
+/** @type {Session} */
+export let session = /** @type {any} */ (null);
 
 
 // What the API did not do: its status, its words, and the field they are about.
 export class Refusal extends Error {
+    /** @param {number} status @param {Schemas['Error']} body */
     constructor(status, body) {
         super(inWords(body));
         this.status = status;
@@ -130,7 +143,8 @@ function elsewhere(address, method) {
 // person. False: that goes on.
 export async function signOut(all, person) {
     keep(all ? [] : others(session?.server));
-    token = session = null;
+    token = null;
+    session = /** @type {any} */ (null);
 
     if (!person) {
         return true;
@@ -143,7 +157,7 @@ export async function signOut(all, person) {
 
 function kept() {
     try {
-        return JSON.parse(sessionStorage.getItem(KEY)) ?? [];
+        return JSON.parse(sessionStorage.getItem(KEY) ?? '[]');
     } catch {
         return [];
     }
@@ -170,7 +184,24 @@ export function whenEnded(f) {
 }
 
 
+/**
+ * @typedef {import('api').paths} Paths
+ */
+/**
+ * @template {string} P
+ * @typedef {`/servers/{guild_id}${P}` extends keyof Paths
+ *     ? Paths[`/servers/{guild_id}${P}`] extends {get: {responses: {200:
+ *         {content: {'application/json': infer A}}}}} ? A : any : any} Answer
+ */
+
 // get('/logs', URLSearchParams): the body, or null where nothing is stored
+/**
+ * @template {string} P
+ * @param {P} path
+ * @param {URLSearchParams} [query]
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Answer<P>>}
+ */
 export async function get(path, query, signal) {
     const response = await send('GET', path, {query, signal});
     return response.status === 404 ? null : response.json();
@@ -178,6 +209,11 @@ export async function get(path, query, signal) {
 
 
 // a part of the bot's configuration, its rows or null
+/**
+ * @template {keyof Schemas['Config']} N
+ * @param {N} name
+ * @returns {Promise<Schemas['Config'][N]>}
+ */
 export async function part(name) {
     return (await get('/config'))[name];
 }
@@ -266,6 +302,7 @@ async function attemptOnce(method, path, {query, body, signal, headers}) {
 
 
 // the body that says why; null where none does, or nothing is refused
+/** @returns {Promise<Schemas['Error'] | null>} */
 async function refusalOf(response) {
     if (!response || response.ok) {
         return null;

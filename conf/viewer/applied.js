@@ -1,3 +1,4 @@
+// @ts-check
 // The filters that are set, as chips that take one out.
 
 import {nameOf} from './directory.js';

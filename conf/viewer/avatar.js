@@ -1,3 +1,4 @@
+// @ts-check
 // People and servers by their pictures, or by their initials in a colour of
 // their own.
 

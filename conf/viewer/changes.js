@@ -1,3 +1,4 @@
+// @ts-check
 // What changed, key by key, as people read it. The keys are those of the
 // platform's audit log; change-keys.tsv says what is known of them.
 
@@ -22,6 +23,7 @@ for (const {key, kind} of await changeKeys) {
 
 const WORDS = textsOf('change', ['yes', 'no', 'none', 'added', 'changed',
     'removed', 'off']);
+/** @type {[number, string][]} */
 const UNITS = [[86400, 'days'], [3600, 'hours'], [60, 'minutes'],
     [1, 'seconds']];
 const SECONDS = {seconds: 1, minutes: 60, days: 86400};
@@ -152,10 +154,15 @@ export function duration(seconds) {
 }
 
 
+/**
+ * @typedef {{word?: string, text?: string, time?: number, kind?: string,
+ *     id?: string, name?: string}} Part
+ */
+
 // on one line
 export function changeText(change, gone) {
     const {label, old, now, all} = told(change, gone);
-    const text = (parts) => parts.map(
+    const text = (/** @type {Part[]} */ parts) => parts.map(
         ({word, text: own, time, kind, id, name}) =>
         word ?? isolated(own ?? (time ? plainTime(time)
             : name || knownName(kind, id) || id))).join('');
@@ -208,6 +215,7 @@ function changeNode(change, gone) {
 }
 
 
+/** @param {Part} part */
 function partNode({word, text, time, kind, id, name}) {
     return word ?? (text !== undefined ? foreign(text)
         : time ? timeNode(time) : namedNode(kind, id, name));

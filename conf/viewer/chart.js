@@ -1,3 +1,4 @@
+// @ts-check
 // Entries over time as bars, a colour for each category. A stretch of them,
 // drawn with the pointer or with Shift and the arrow keys, becomes the filter.
 
@@ -47,8 +48,8 @@ export class Chart {
             tick.style.left = `${100 * i / bars.length}%`;
             return tick;
         }));
-        this.plot.setAttribute('aria-valuemin', 0);
-        this.plot.setAttribute('aria-valuemax', Math.max(this.at, 0));
+        this.plot.setAttribute('aria-valuemin', '0');
+        this.plot.setAttribute('aria-valuemax', String(Math.max(this.at, 0)));
         this.draw();
     }
 
@@ -87,7 +88,7 @@ export class Chart {
 
         if (!bars.length) {
             this.saying.textContent = '';
-            this.plot.setAttribute('aria-valuenow', 0);
+            this.plot.setAttribute('aria-valuenow', '0');
             this.plot.setAttribute('aria-valuetext', t('chart.nothing'));
             return;
         }

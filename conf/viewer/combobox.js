@@ -1,3 +1,4 @@
+// @ts-check
 // A text field that proposes what may be meant. What is picked has an ID;
 // what is typed and not picked is taken as the ID itself.
 
@@ -12,6 +13,11 @@ const QUIET = 150;
 // find(text, signal) gives [{id, name, parent, type, color}] of this kind;
 // changed(id) is called when the reader has chosen. The field is {input, list,
 // value, set(id, name)}.
+/**
+ * @param {{kind: string, find: (text: string, signal: AbortSignal) =>
+ *     Promise<any[]>, changed?: (id: any) => void, fixed?: any[],
+ *     [more: string]: any}} of
+ */
 export function combobox({kind, find, changed = () => {}, fixed = [],
     ...rest})
 {

@@ -1,3 +1,4 @@
+// @ts-check
 // Alerts: what the people of a server want to be told of at once.
 
 import {change, get} from './api.js';
@@ -28,14 +29,15 @@ const FIELDS = [
     {name: 'enabled', label: t('types.on'), kind: 'yes'},
 ];
 
-const PRESETS = [
+/** @type {[string, Record<string, any>][]} */
+const PRESETS = /** @type {[string, number[], number, number, string?][]} */ ([
     [t('alert.bans'), [39], 5, 30],
     [t('alert.deletions'), [28, 32], 3, 60],
     [t('alert.kicks'), [41], 10, 60],
     [typeOf(57).title, [57], 1, 1],
     [typeOf(79).title, [79], 1, 1],
     [t('alert.messages'), [3, 4, 5], 50, 60, 'server'],
-].map(([name, types, count, seconds, by = 'executor']) =>
+]).map(([name, types, count, seconds, by = 'executor']) =>
     [name, {name, types, count, seconds, by}]);
 
 const either = new Intl.ListFormat(locale, {type: 'disjunction'});
@@ -69,6 +71,7 @@ export function alerts() {
 }
 
 
+/** @param {import('./api.js').Schemas['Alert']} alert */
 function line({name, channel, role, ...counted}) {
     return [h('strong', null, foreign(name)),
         h('p', {class: 'note'}, sentence(counted)),

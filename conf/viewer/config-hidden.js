@@ -1,3 +1,4 @@
+// @ts-check
 // What is kept out of the logs: ignore lists, and filters of content.
 
 import {change, get, part} from './api.js';

@@ -1,3 +1,4 @@
+// @ts-check
 // Tags, dashboard access, and tokens.
 
 import {change, get, mayOnlyLook, part, session} from './api.js';
@@ -11,6 +12,7 @@ import {relativeTime, timeNode} from './time.js';
 
 const SEEN = 8;      // people who are offered without being searched for
 
+/** @type {[string, string][]} */
 const LEVELS = [['view', t('access.view')], ['manage', t('access.manage')]];
 const KINDS = {1: t('tokens.admin'), 2: t('tokens.basic'),
     3: t('tokens.read')};

@@ -1,3 +1,4 @@
+// @ts-check
 // Where logs go and how they look: channels, and what is set for all types.
 
 import {change, part} from './api.js';

@@ -1,3 +1,4 @@
+// @ts-check
 // Recent changes of the configuration: the entries of the log that tell them,
 // with what was read of them.
 
@@ -87,8 +88,8 @@ async function entriesOf(rows) {
     }
 
     const times = rows.map(({created}) => Date.parse(created));
-    const query = new URLSearchParams({limit: rows.length,
-        after: Math.min(...times) - TOGETHER});
+    const query = new URLSearchParams({limit: String(rows.length),
+        after: String(Math.min(...times) - TOGETHER)});
 
     for (const type of new Set(rows.map((row) => row.notificationType))) {
         query.append('type', type);

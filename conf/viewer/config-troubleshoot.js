@@ -1,3 +1,4 @@
+// @ts-check
 // Why logs do not arrive, what can be done about it, and how full the log
 // channels are.
 
@@ -46,7 +47,7 @@ export async function troubleshoot(server, bot) {
 
     async function ask(live) {
         const [found, table] = await Promise.all([get('/troubleshoot',
-            new URLSearchParams({live: live ? 1 : 0})), pacing()]);
+            new URLSearchParams({live: live ? '1' : '0'})), pacing()]);
 
         fill(lanes, table);
         fill(report,

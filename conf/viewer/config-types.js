@@ -1,3 +1,4 @@
+// @ts-check
 // All log types as one table, by category, and beside it what is set for those
 // that are chosen: one of them, several, or a whole category.
 
@@ -347,7 +348,9 @@ class TypeGrid {
     // the keyboard: one line is in the order of the tabs, arrows go to others
 
     reach() {
-        const nodes = [...this.table.querySelectorAll('tbody tr')]
+        /** @type {NodeListOf<HTMLElement>} */
+        const lines = this.table.querySelectorAll('tbody tr');
+        const nodes = [...lines]
             .filter((node) => !node.hidden && controlsOf(node).length);
         const here = nodes.includes(this.line) ? this.line : nodes[0];
 
@@ -394,6 +397,8 @@ class TypeGrid {
 
 // What is set for the types that are chosen, and a message of the first one.
 class Editor {
+    choices = /** @type {any[]} */ ([]);
+    usual = /** @type {HTMLButtonElement} */ (/** @type {any} */ (null));
 
     constructor(grid) {
         this.grid = grid;
@@ -512,6 +517,7 @@ class Editor {
         const ids = [...this.grid.chosen];
         const sets = ids.map((id) => this.grid.of(id));
         // undefined where they differ
+        /** @param {string} name @returns {any} */
         const same = (name) => sets.every((set) =>
             set[name] === sets[0][name]) ? sets[0][name] : undefined;
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The configuration: a list of its parts, and the one that is shown.
 
 import {get, mayOnlyLook} from './api.js';
@@ -80,7 +81,8 @@ async function tellUnread() {
 
 
 function showUnread(count) {
-    const link = side.querySelector('[href^="#/notifications"]');
+    const link = /** @type {Element} */ (
+        side.querySelector('[href^="#/notifications"]'));
 
     fill(link, t('config.notifications'), count > 0 && badge(String(count)));
     reach();
@@ -89,12 +91,13 @@ function showUnread(count) {
 
 // brings the part that is open into sight
 function reach() {
-    side.querySelector('[aria-current]').scrollIntoView(
+    side.querySelector('[aria-current]')?.scrollIntoView(
         {block: 'nearest', inline: 'center'});
 }
 
 
-page.addEventListener('unread', ({detail}) => showUnread(detail));
+page.addEventListener('unread', (event) =>
+    showUnread(/** @type {CustomEvent} */ (event).detail));
 
 
 export function leave() {

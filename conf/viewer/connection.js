@@ -1,3 +1,4 @@
+// @ts-check
 // How the page stands with the server, and the line that tells the reader.
 
 import {button, fill, h} from './dom.js';
@@ -9,7 +10,7 @@ const SAYINGS = {
     failing: ['connection.failing', 'connection.again'],
 };
 
-const banner = document.getElementById('banner');
+const banner = /** @type {HTMLElement} */ (document.getElementById('banner'));
 
 let until = 0;
 let wake = null;      // ends a wait before its time
@@ -69,7 +70,8 @@ function show(kind) {
 function tick() {
     const left = Math.ceil((until - Date.now()) / 1000);
 
-    banner.querySelector('.countdown').textContent = Math.max(left, 0);
+    /** @type {HTMLElement} */ (banner.querySelector('.countdown'))
+        .textContent = String(Math.max(left, 0));
     if (left <= 0) {
         wake();
     }

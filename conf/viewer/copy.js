@@ -1,3 +1,4 @@
+// @ts-check
 // What is copied at a press, where browsers let pages do so: where nobody can
 // listen.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Deliveries that were not decided when their entries were read are looked at
 // again: {delivery} of an entry is all that ever changes of it.
 
@@ -16,9 +17,9 @@ export async function refresh(entries, filters, read) {
 
     const query = new URLSearchParams(filters);
 
-    query.set('after', Math.min(...times) - 1);
-    query.set('before', Math.max(...times) + 1);
-    query.set('limit', 200);
+    query.set('after', String(Math.min(...times) - 1));
+    query.set('before', String(Math.max(...times) + 1));
+    query.set('limit', '200');
 
     const now = new Map((await read(query)).entries.map((entry) =>
         [entry.id, entry.delivery]));

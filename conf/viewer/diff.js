@@ -1,3 +1,4 @@
+// @ts-check
 // What changed between two texts, word by word.
 
 import {locale} from './texts.js';

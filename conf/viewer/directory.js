@@ -1,3 +1,4 @@
+// @ts-check
 // Names of members, channels and roles: from the server's directory, and from
 // what the page has read.
 

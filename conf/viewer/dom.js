@@ -1,3 +1,4 @@
+// @ts-check
 // Elements are made here and nowhere else: what is given as text becomes text.
 
 import {direction, t} from './texts.js';
@@ -15,7 +16,16 @@ export const ARROW = direction === 'rtl' ? ' ← ' : ' → ';
 let lastId = 0;
 
 
+/** @typedef {any} Child a text, a node, nothing, or a list of these */
+
 // h('p', {class: 'x', onclick: f}, 'text', node, null)
+/**
+ * @template {keyof HTMLElementTagNameMap} N
+ * @param {N} name
+ * @param {Record<string, any> | null} [attributes]
+ * @param {Child[]} children
+ * @returns {HTMLElementTagNameMap[N]}
+ */
 export function h(name, attributes, ...children) {
     const node = document.createElement(name);
 
@@ -39,8 +49,13 @@ export function h(name, attributes, ...children) {
 
 
 // What has the focus, and stays, keeps it.
+/**
+ * @template {Element | DocumentFragment} E
+ * @param {E} node
+ * @param {Child[]} children
+ */
 export function fill(node, ...children) {
-    const focused = document.activeElement;
+    const focused = /** @type {HTMLElement} */ (document.activeElement);
 
     node.replaceChildren(...children.flat(Infinity).filter(
         (child) => child !== null && child !== undefined && child !== false));
@@ -87,7 +102,7 @@ export function foreign(text, attributes) {
 
     return h('bdi', attributes, ...parts.map((part, i) => i % 2
         ? h('span', {class: 'control', title: t('page.turns')},
-            'U+' + part.codePointAt(0).toString(16).toUpperCase())
+            'U+' + part.codePointAt(0)?.toString(16).toUpperCase())
         : part));
 }
 
@@ -193,6 +208,7 @@ export function asked(question, answers) {
 
 
 // Shows something until it is closed; then it resolves.
+/** @returns {Promise<void>} */
 export function shown(...content) {
     return new Promise((resolve) => {
         const title = newId();

@@ -1,3 +1,4 @@
+// @ts-check
 // The panel beside the list, with the entry that is open.
 
 import {NOTHING} from './address.js';
@@ -53,7 +54,7 @@ export class EntryPanel {
         fill(this.node, this.tools, nodes);
         this.node.hidden = false;
         this.node.scrollTop = 0;
-        this.node.querySelector('h2').focus();
+        this.node.querySelector('h2')?.focus();
     }
 
 
@@ -65,7 +66,7 @@ export class EntryPanel {
     // what has become of its delivery meanwhile
     update(entry) {
         if (!this.node.hidden && entry) {
-            this.node.querySelector('.outcome').replaceWith(
+            this.node.querySelector('.outcome')?.replaceWith(
                 deliveryNode(entry.delivery));
         }
     }

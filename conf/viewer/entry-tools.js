@@ -1,3 +1,4 @@
+// @ts-check
 // What can be done with an entry: its link, its message at the platform, what
 // was around it, and all of it as JSON.
 

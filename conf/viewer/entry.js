@@ -1,3 +1,4 @@
+// @ts-check
 // One entry, whole: who, where, why, what it said before and after, and what
 // became of its delivery.
 

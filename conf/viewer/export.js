@@ -1,3 +1,4 @@
+// @ts-check
 // The export of what is seen, or of a stretch of it, as a file.
 
 import {open} from './api.js';

@@ -1,3 +1,4 @@
+// @ts-check
 // The filters of the log list: every one that the API has.
 
 import {NOTHING, queryOf} from './address.js';

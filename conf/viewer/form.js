@@ -1,3 +1,4 @@
+// @ts-check
 // Forms made of the API's fields. What was changed is sent, and what the API
 // says of a field stands beside it.
 
@@ -20,6 +21,14 @@ const HEX = /^#[0-9a-f]{6}$/i;
 // below is a node beneath them. changed(values) is told of each change. A form
 // with hasty is none whose content would be missed. Who may only look sees the
 // fields, and no form.
+/**
+ * @typedef {{name: string, label: string, kind: string, [more: string]: any
+ *     }} Field
+ * @param {{fields: Field[], values?: Record<string, any>,
+ *     save: (body: any) => any, label?: string, all?: boolean,
+ *     compact?: boolean, hasty?: boolean,
+ *     below?: Node | null, changed?: (values: Record<string, any>) => void}} of
+ */
 export function form({fields, values = {}, save, label = t('form.save'), all,
     compact, below, hasty, changed = () => {}})
 {
@@ -53,9 +62,9 @@ export function form({fields, values = {}, save, label = t('form.save'), all,
     }
 
 
-    function say(text, bad) {
+    function say(text, bad = false) {
         said.textContent = text;
-        said.classList.toggle('error', Boolean(bad));
+        said.classList.toggle('error', bad);
     }
 
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Whether logs arrive, seen from every view.
 
 import {get, mayOnlyLook, session} from './api.js';
@@ -26,7 +27,7 @@ export async function check(bot, anew) {
     }
     if (anew || Date.now() - asked > FRESH) {
         asked = Date.now();
-        show(bot, await get('/troubleshoot', new URLSearchParams({live: 0})));
+        show(bot, await get('/troubleshoot', new URLSearchParams({live: '0'})));
     }
     return unset;
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Pictures of our own: what kind of thing happened, and what a button does.
 
 import {h, svg} from './dom.js';

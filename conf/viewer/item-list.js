@@ -1,3 +1,4 @@
+// @ts-check
 // A list of the configuration: its items, each with what can be done to it,
 // and a form that adds one.
 
@@ -13,6 +14,16 @@ import {t} from './texts.js';
 // what the fields say, which begin with the values fresh, and with those of a
 // preset, [name, values], if the reader wants that. Who may only look sees the
 // items alone.
+/**
+ * @param {{note?: string | null, empty: string, read: () => Promise<any>,
+ *     line: (row: any, i: number) => any, remove?: (row: any) => any,
+ *     question?: (row: any) => string, verb?: string,
+ *     edit?: (row: any, done: () => void) => HTMLElement,
+ *     turn?: (row: any, on: boolean) => any,
+ *     fields?: import('./form.js').Field[] | false, title?: string | false,
+ *     fresh?: Record<string, any>, presets?: [string, Record<string, any>][],
+ *     add?: (body: any) => any}} of
+ */
 export function itemList({note, empty, read, line, remove, question,
     verb = t('form.remove'), edit, turn, fields, title, fresh,
     presets = [], add})
@@ -53,11 +64,12 @@ export function itemList({note, empty, read, line, remove, question,
         const on = turn && h('input', {type: 'checkbox', role: 'switch',
             class: 'switch', checked: Boolean(row.enabled), disabled: looking,
             'aria-labelledby': text.id, onchange: () => attempt(async () => {
-                const now = on.checked;
+                const box = /** @type {HTMLInputElement} */ (on);
+                const now = box.checked;
 
-                on.checked = !now;
+                box.checked = !now;
                 await turn(row, now);
-                row.enabled = on.checked = now;
+                row.enabled = box.checked = now;
             })});
         const node = h('li', null, text, on,
             edit && !looking && act(t('form.edit'), () => {
@@ -76,7 +88,7 @@ export function itemList({note, empty, read, line, remove, question,
             return;
         }
         await attempt(async () => {
-            await remove(row);
+            await remove?.(row);
             await show(i);
         });
     }
@@ -93,13 +105,13 @@ export function itemList({note, empty, read, line, remove, question,
     }
 
 
-    function renew(values) {
+    function renew(values = {}) {
         chips.forEach((chip, i) => {
             chip.ariaPressed = String(presets[i][1] === values);
         });
-        fill(place, form({fields, values: {...fresh, ...values},
+        fill(place, form({fields: fields || [], values: {...fresh, ...values},
             label: t('form.add'), all: true, save: async (body) => {
-                await add(body);
+                await add?.(body);
                 renew();
                 refocus(place);
                 await show();

@@ -1,3 +1,4 @@
+// @ts-check
 // The list of entries: as long as all of them, made of the few lines that are
 // to be seen. Lines that leave the view are used again for those that come.
 
@@ -21,6 +22,10 @@ export class LogList {
         this.failed = failed;
         this.pages = null;
         this.rows = new Map();    // by index
+        this.height = 0;          // of a line
+        this.view = 0;            // ... of what is shown of all lines
+        this.tall = 0;            // ... of all of them
+        this.scale = 1;           // lines to a pixel of scrolling
         this.spare = [];
         this.current = 0;         // the line the keyboard is at
         this.selected = null;     // id of the entry that is open
@@ -59,6 +64,7 @@ export class LogList {
     // a line's height, which is a matter of the reader's font
     measure() {
         const probe = new LogRow().node;
+        /** @type {[string, HTMLElement][]} */
         const widths = Object.entries({'--time': widestTimes().join('\n'),
             '--delivery': t('list.delivery')}).map(([name, text]) =>
             [name, h('span', {class: 'ruler'}, text)]);
@@ -275,7 +281,7 @@ export class LogList {
     click(event) {
         const row = this.rowOf(event);
 
-        if (row && getSelection().isCollapsed) {
+        if (row && getSelection()?.isCollapsed) {
             this.current = row.index;
             this.opened(row.index);
         }

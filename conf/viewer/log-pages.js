@@ -1,3 +1,4 @@
+// @ts-check
 // All entries that match, of which only a few pages are held at a time. An
 // entry has a place, counted from the newest. Pages follow each other by
 // their cursors; far places are found by time, for a page tells by its total
@@ -11,7 +12,19 @@ const NEAR = 2 * PAGE;   // places walked to by cursors rather than by time
 const GUESSES = 10;
 
 
+/**
+ * @typedef {import('./api.js').Schemas['LogEntry']} Entry
+ * @typedef {{start: number, entries: Entry[], used: number}} Page
+ * @typedef {{place: number, time: number, cursor?: string}} Mark
+ */
+
 export class LogPages {
+    live = /** @type {Entry[]} */ ([]);      // what came since, newest first
+    pages = /** @type {Page[]} */ ([]);
+    marks = /** @type {Mark[]} */ ([]);      // by place
+    stored = 0;                              // entries beneath the live ones
+    wanted = [0, -1];                        // the first place, the last one
+    retention = 0;
 
     // read(query, signal) asks the API; changed() is told of what has come
     constructor(filters, read, changed) {
@@ -19,18 +32,16 @@ export class LogPages {
         this.read = read;
         this.changed = changed;
         this.abort = new AbortController();
-
-        this.clear();
         this.loading = false;
         this.uses = 0;
     }
 
 
     clear() {
-        this.live = [];      // what came since, newest first
-        this.pages = [];     // {start, entries, used}
-        this.marks = [];     // {place, time, cursor}, by place
-        this.stored = 0;     // entries beneath the live ones
+        this.live = [];
+        this.pages = [];
+        this.marks = [];
+        this.stored = 0;
     }
 
 
@@ -164,7 +175,7 @@ export class LogPages {
 
     async load(place, tries) {
         const from = this.marks.findLast((mark) => mark.place <= place
-            && mark.cursor !== undefined);
+            && mark.cursor !== undefined) ?? this.marks[0];
         const time = this.timeOf(place - PAGE / 4);
 
         if (place - from.place < NEAR || tries > GUESSES || time === null) {
@@ -292,7 +303,7 @@ export class LogPages {
     ask(more) {
         const query = new URLSearchParams(this.filters);
 
-        query.set('limit', PAGE);
+        query.set('limit', String(PAGE));
         for (const [name, value] of Object.entries(more)) {
             query.set(name, value);
         }

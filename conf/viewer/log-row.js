@@ -1,3 +1,4 @@
+// @ts-check
 // One line of the list. Its nodes are made once and shown again and again
 // with other entries.
 

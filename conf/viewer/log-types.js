@@ -1,3 +1,4 @@
+// @ts-check
 // The log types in the order of their numbers, as log-types.tsv has them.
 
 import {types} from './table.js';
@@ -59,5 +60,5 @@ export function channelOf(id, channels) {
     const from = [route, ...route === 'category_files' ? ['category_text']
         : [], 'main_channel'].find((field) => channels[field]);
 
-    return {channel: channels[from] ?? null, from};
+    return {channel: channels[from ?? ''] ?? null, from};
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // The view of the log: filters, chart, list, live tail, and the entry that is
 // open. One Reading at a time: the entries of one set of filters.
 
@@ -117,7 +118,8 @@ async function read(value) {
     const query = queryOf(value);
     const reading = current = {query, value, held: [], missed: 0,
         stop: new AbortController(), tail: new AbortController(),
-        pages: new LogPages(query, answer, () => list.draw())};
+        pages: new LogPages(query, answer, () => list.draw()),
+        ready: /** @type {Promise<any> | null} */ (null)};
 
     list.hits = finder(value.search);
     node.ariaBusy = 'true';

@@ -1,3 +1,4 @@
+// @ts-check
 // How the page looks, which the browser remembers: the colours, the clock and
 // the language of the reader's own choice, and the language of the server that
 // was read last.
@@ -8,7 +9,7 @@ const KEY = 'guildlog.look';
 // {theme, clock, language, served}
 export function looks() {
     try {
-        return JSON.parse(localStorage.getItem(KEY)) ?? {};
+        return JSON.parse(localStorage.getItem(KEY) ?? '{}');
     } catch {
         return {};
     }

@@ -1,3 +1,4 @@
+// @ts-check
 // The page: who is signed in, which view is shown, and how it looks.
 
 import {canSignIn, get, mayOnlyLook, openServer, part, resume, session, signIn,
@@ -23,9 +24,11 @@ const LAST = 'guildlog.last';         // ... of all tabs
 // those that are neither the log nor the configuration
 const VIEWS = {start: './start.js', member: './member.js'};
 
-const [main, nav, where, me, form, field, wanted, ended, there, or] = ['main',
-    'nav', 'where', 'me', 'sign-in', 'token', 'wanted', 'ended', 'there',
-    'or'].map((id) => document.getElementById(id));
+const [main, nav, where, me, form, wanted, ended, there, or] = ['main',
+    'nav', 'where', 'me', 'sign-in', 'wanted', 'ended', 'there', 'or'].map(
+    (id) => /** @type {HTMLElement} */ (document.getElementById(id)));
+const field = /** @type {HTMLInputElement} */ (
+    document.getElementById('token'));
 
 // what a token that only reads can see
 const READS = ['logs', 'member'];
@@ -349,7 +352,7 @@ function offer(platform, token) {
 }
 
 
-there.firstChild.addEventListener('click', () => {
+there.firstChild?.addEventListener('click', () => {
     sessionStorage.setItem(WANTED, location.hash);
     signInThere();
 });

@@ -1,3 +1,4 @@
+// @ts-check
 // What a search found: marked, and shown with a piece of the text around it.
 
 import {h} from './dom.js';

@@ -1,3 +1,4 @@
+// @ts-check
 // One person: what they did, what was done to them, what they were called, and
 // when.
 
@@ -106,7 +107,7 @@ export function leave() {
 // how many entries of a type there are of what was done to them, and the last
 function last(type, member, signal) {
     return get('/logs', new URLSearchParams({member, memberRole: 'target',
-        type, limit: 1}), signal);
+        type, limit: '1'}), signal);
 }
 
 
@@ -144,7 +145,7 @@ function numberOf(type, total, href) {
 async function side(label, filters, bot, signal) {
     const query = queryOf(filters);
 
-    query.set('limit', 1);
+    query.set('limit', '1');
     const {total, categoryCounts, retentionMs} = await get('/logs', query,
         signal);
 
@@ -166,7 +167,7 @@ async function side(label, filters, bot, signal) {
 async function list(label, filters, bot, signal) {
     const query = queryOf(filters);
 
-    query.set('limit', MOST);
+    query.set('limit', String(MOST));
     const {entries, total} = await get('/logs', query, signal);
 
     entries.forEach(learn);

@@ -1,3 +1,4 @@
+// @ts-check
 // Somebody or something by its name, with the ID at hand.
 
 import {avatar} from './avatar.js';

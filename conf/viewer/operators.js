@@ -1,3 +1,4 @@
+// @ts-check
 // Filters that are written into the search: from:ann in:"the yard" type:ban
 // -type:join after:2026-11-20 before:today.
 
@@ -106,7 +107,7 @@ function dayOf(text) {
     const [, year, month, date] = /^(\d{4})-(\d{1,2})-(\d{1,2})$/.exec(day)
         ?? [];
     const ms = day in DAYS ? dayFrom(DAYS[day])
-        : +new Date(year, month - 1, date);
+        : +new Date(Number(year), Number(month) - 1, Number(date));
 
     if (!(Math.abs(ms) < 1e5 * DAY)) {
         throw new Error(t('form.noMatch'));

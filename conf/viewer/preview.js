@@ -1,3 +1,4 @@
+// @ts-check
 // A message as the platform shows it: the API makes it of the server's own last
 // entry of a type, or of an example where there is none as yet.
 
@@ -64,7 +65,7 @@ export async function preview(place, type, settings) {
     }
     turns.set(place, turn);
     if (!read.has(key)) {
-        read.set(key, get('/logs', new URLSearchParams({type, limit: 1}))
+        read.set(key, get('/logs', new URLSearchParams({type, limit: '1'}))
             .then(({entries: [entry]}) => entry, () => undefined));
     }
 
@@ -147,14 +148,15 @@ function embedNode({author, title, description, fields = [], footer, color},
 
 // lines that begin alike stand together
 function blocksOf(text, entry) {
+    /** @type {{mark?: string, lines: string[]}[]} */
     const blocks = [];
 
     for (const line of text.split('\n')) {
         const mark = Object.keys(BLOCKS).find((one) => line.startsWith(one));
         const rest = line.slice(mark?.length ?? 0);
 
-        if (blocks.length && blocks.at(-1).mark === mark) {
-            blocks.at(-1).lines.push(rest);
+        if (blocks.at(-1)?.mark === mark) {
+            blocks.at(-1)?.lines.push(rest);
         } else {
             blocks.push({mark, lines: [rest]});
         }
@@ -172,8 +174,8 @@ function marked(text, entry) {
         return [text];
     }
 
-    const [kind, inner] = Object.entries(found.groups)
-        .find(([, group]) => group !== undefined);
+    const [[kind, inner]] = Object.entries(found.groups ?? {})
+        .filter(([, group]) => group !== undefined);
 
     return [text.slice(0, found.index), DRAW[kind](inner, entry),
         ...marked(text.slice(found.index + found[0].length), entry)];

@@ -1,3 +1,4 @@
+// @ts-check
 // How a change of the configuration is taken back: from the old values that its
 // entry tells.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Filters that the reader keeps under a name. The browser remembers them, for
 // each server.
 
@@ -52,7 +53,7 @@ export function savedViews(now, chosen) {
 
 function all() {
     try {
-        return JSON.parse(localStorage.getItem(KEY)) ?? {};
+        return JSON.parse(localStorage.getItem(KEY) ?? '{}');
     } catch {
         return {};
     }

@@ -1,3 +1,4 @@
+// @ts-check
 // What happened, in a sentence. A pattern has alternatives with " | " between
 // them: the first one is said all of whose places the entry has. What stands in
 // brackets is left out where a place in it is empty.

@@ -1,3 +1,4 @@
+// @ts-check
 // The servers of a person, as cards that lead to them.
 
 import {glance} from './api.js';
@@ -15,7 +16,7 @@ const MOODS = {healthy: 'good', degraded: 'open', broken: 'bad'};
 // first: the ID of the one that was open last
 export function serversNode(servers, first) {
     const sorted = [...servers].sort((one, other) =>
-        (other.id === first) - (one.id === first));
+        Number(other.id === first) - Number(one.id === first));
     const cards = sorted.map(card);
     const search = h('input', {type: 'search', 'aria-label':
         t('filters.search'), placeholder: t('filters.search'), oninput() {

@@ -1,3 +1,4 @@
+// @ts-check
 // Entries of changes of the configuration, in people's words: the API names
 // lists, filters, levels, settings and log types by their keys. Also what
 // alerts say.
@@ -46,7 +47,8 @@ const TOLD = {
         : {name: IGNORE_LISTS[LISTS.indexOf(name)]?.[0] ?? titleOf(name),
             value}),
     70: ({changes}) => ({changes: changesOf(changes)}),
-    76: ({action, name, changes}) => ({name: FILTERS[filterOf(name)] ?? name,
+    76: ({action, name, changes}) => ({
+        name: FILTERS[filterOf(name) ?? ''] ?? name,
         changes: changesOf(action === 'remove' ? changes?.map(wasOf)
             : changes, action === 'update' ? UNSET.alert : undefined)}),
     77: ({name, count, changes}) => ({count: null,
@@ -111,6 +113,7 @@ function typesTold(changes, several) {
 }
 
 
+/** @param {(key: string) => any} unset */
 function changesOf(changes, unset = () => null) {
     return changes?.map(({key, old, new: now}) => {
         const told = (value) => (value === null ? unset(key)

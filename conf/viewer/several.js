@@ -1,3 +1,4 @@
+// @ts-check
 // Several members and several channels at once. The API takes one of each: it
 // is asked for every pair, one after the other, and the pages become one.
 

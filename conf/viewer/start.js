@@ -1,3 +1,4 @@
+// @ts-check
 // The first three steps of a server: where logs go, what is left out, and a
 // message that shows that they arrive.
 
@@ -20,11 +21,13 @@ export async function show({bot}, {plan}) {
     if (mayOnlyLook()) {
         fill(node, h('h2', {tabindex: -1}, t('start.title')),
             h('p', {class: 'note'}, t('page.mayLook')));
-        node.querySelector('h2').focus();
+        node.querySelector('h2')?.focus();
         return;
     }
 
-    const [stored] = await part('serverlogConfigChannels') ?? [{}];
+    const rows = await part('serverlogConfigChannels');
+    /** @type {Partial<import('./api.js').Schemas['Channels']>} */
+    const stored = rows?.[0] ?? {};
     const channel = idField('logChannel', []);
     const wrong = h('p', {class: 'error', role: 'alert', id: newId(),
         hidden: true});
@@ -131,7 +134,7 @@ export async function show({bot}, {plan}) {
                 h('div', {class: 'actions'}, send,
                     h('a', {href: hrefOf('logs', bot)}, t('start.later'))),
                 result)));
-    node.querySelector('h2').focus();
+    node.querySelector('h2')?.focus();
 }
 
 

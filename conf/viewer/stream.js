@@ -1,3 +1,4 @@
+// @ts-check
 // The live tail. EventSource cannot carry a token in a header, so its events
 // are read from a response's body.
 
@@ -50,7 +51,7 @@ async function* eventsOf(response) {
             }
 
             const lines = (rest + value).split('\n');
-            rest = lines.pop();
+            rest = lines.pop() ?? '';
 
             for (const line of lines) {
                 if (line.startsWith('id: ')) {

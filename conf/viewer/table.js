@@ -1,3 +1,4 @@
+// @ts-check
 // Tables of this folder that the module reads, too: lines of fields, with tabs
 // between them.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // What the page says, in one language: a file of languages/. What is like
 // another language has only what differs from it.
 

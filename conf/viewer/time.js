@@ -1,3 +1,4 @@
+// @ts-check
 // Times, in the reader's zone and manner.
 
 import {h} from './dom.js';
@@ -5,9 +6,13 @@ import {looks} from './looks.js';
 import {locale} from './texts.js';
 
 // of the reader's own choice, or as the language has it
+/** @type {Intl.DateTimeFormatOptions['hourCycle']} */
 const hourCycle = looks().clock || undefined;
+/** @type {Intl.DateTimeFormatOptions} */
 const minute = {hour: '2-digit', minute: '2-digit', hourCycle};
+/** @type {Intl.DateTimeFormatOptions} */
 const clock = {...minute, second: '2-digit'};
+/** @type {Intl.DateTimeFormatOptions} */
 const day = {day: 'numeric', month: 'short'};
 
 const formats = {
@@ -32,7 +37,8 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-const region = new Intl.Locale(locale);
+const region = /** @type {any} weeks are newer than TypeScript's */ (
+    new Intl.Locale(locale));
 
 let today = new Date();
 
@@ -40,7 +46,7 @@ let today = new Date();
 export function shortTime(ms) {
     const date = new Date(ms);
 
-    if (Math.abs(Date.now() - today) > MINUTE) {
+    if (Math.abs(Date.now() - +today) > MINUTE) {
         today = new Date();
     }
     if (date.getFullYear() !== today.getFullYear()) {
@@ -108,9 +114,11 @@ export function spanTime(from, to) {
 
 export function relativeTime(ms) {
     const off = ms - Date.now();
-    const [unit, size] = [['day', DAY], ['hour', HOUR], ['minute', MINUTE],
-        ['second', 1000]].find(([, size]) => Math.abs(off) >= size)
-        ?? ['second', 1000];
+    /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
+    const units = [['day', DAY], ['hour', HOUR], ['minute', MINUTE],
+        ['second', 1000]];
+    const [unit, size] = units.find(([, one]) => Math.abs(off) >= one)
+        ?? units[3];
 
     return formats.relative.format(Math.round(off / size), unit);
 }

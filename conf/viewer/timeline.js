@@ -1,3 +1,4 @@
+// @ts-check
 // How many entries there are over time, as the API counts them.
 
 import {DAY, HOUR, MINUTE} from './time.js';

@@ -1,3 +1,4 @@
+// @ts-check
 // A choice of log types, by category.
 
 import {button, fill, h, newId, popover} from './dom.js';
@@ -14,6 +15,7 @@ export function typePicker(none, changed) {
     const {opener, panel} = popover(t('config.types'), null,
         h('div', {class: 'actions'}, search, button(t('types.others'), () =>
             chosen(othersThan(picker.value)))), list);
+    /** @type {HTMLInputElement[]} */
     const boxes = [];
 
     panel.addEventListener('beforetoggle', () => {
@@ -60,14 +62,15 @@ export function typePicker(none, changed) {
         const part = search.value.toLowerCase();
 
         for (const box of boxes) {
-            const label = box.parentNode;
-            label.hidden = !label.textContent.toLowerCase().includes(part);
+            const label = /** @type {HTMLElement} */ (box.parentElement);
+
+            label.hidden = !label.textContent?.toLowerCase().includes(part);
         }
     }
 
 
     const picker = {
-        opener, panel, value: [],
+        opener, panel, value: /** @type {string[]} */ ([]),
         set(value) {
             picker.value = value.map(String);
             opener.textContent = value.length

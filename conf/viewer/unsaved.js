@@ -1,3 +1,4 @@
+// @ts-check
 // Changes that are not saved yet: a bar that saves or undoes them all, and a
 // question before they are left.
 
@@ -30,7 +31,8 @@ export function look() {
     fill(said, t('unsaved.changes', {count: n}));
     bar.hidden = n === 0;
     if (here && bar.hidden) {
-        document.querySelector('.page h2')?.focus();
+        /** @type {HTMLElement | null} */
+        (document.querySelector('.page h2'))?.focus();
     }
     return n;
 }

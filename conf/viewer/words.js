@@ -1,3 +1,4 @@
+// @ts-check
 // What the interface calls things, and what the reader is told of them.
 
 import {has, locale, t, textsOf} from './texts.js';
