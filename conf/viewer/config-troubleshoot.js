@@ -7,6 +7,7 @@ import {hrefOf} from './address.js';
 import {badge, button, confirmed, fill, foreign, h, refocus} from './dom.js';
 import {form} from './form.js';
 import {check} from './health.js';
+import {typeOf} from './log-types.js';
 import {named} from './named.js';
 import {t} from './texts.js';
 import {shortTime} from './time.js';
@@ -33,6 +34,15 @@ const PLACES = {
     LOG_TYPE_OFF: ['types', 'fix.types'],
     IGNORE_HIDES_ALL: ['ignore', 'fix.lists'],
     BOTS_IGNORED: ['settings', 'fix.settings'],
+};
+
+// what a finding is about, where that is all that its detail tells, or before
+// the rest of it
+const SUBJECTS = {
+    channel: ({channelId}, detail) => [named('channel', channelId), ' ',
+        told(detail.split(`${channelId}: `).at(-1))],
+    category: ({category}) => ROUTES[category],
+    logType: ({logType}) => typeOf(logType).title,
 };
 
 const MOODS = {healthy: 'good', active: 'good', degraded: 'open',
@@ -75,10 +85,8 @@ export async function troubleshoot(server, bot) {
             h('div', null,
                 stateBadge(severity), ' ',
                 h('strong', null, titleOf({id, title})),
-                h('p', null, scope.channelId
-                    ? [named('channel', scope.channelId), ' ',
-                        told(detail.replace(/^Channel \d+: /, ''))]
-                    : told(detail))),
+                h('p', null, SUBJECTS[scope.kind]?.(scope, detail)
+                    ?? told(detail))),
             view && h('a', {href: hrefOf(view, bot, id === 'LOG_TYPE_OFF'
                 && {type: [scope.logType]})}, t(label)),
             fix && !looking ? button(FIXES[fix.kind] ?? fix.kind, () =>

@@ -446,6 +446,8 @@ async function troubleshooter() {
     const item = page.locator('.items li', {hasText: 'Message deleted'});
 
     await item.getByText('info').waitFor();
+    is(await item.locator('p').innerText(), 'Message deleted',
+        'what it is about is told in the words of the page');
     await shoot(page, 'troubleshooter');
     await item.getByRole('button', {name: 'Switch the type on'}).click();
     await item.waitFor({state: 'detached'});

@@ -29,9 +29,9 @@ returns setof record language sql immutable as $$
         (5, 'WEBHOOK_LIMIT', 'blocking',
             'A log channel has no room for another webhook'),
         (6, 'MISSING_WEBHOOK', 'blocking', 'A log channel has no webhook'),
-        (7, 'RECENT_FAILURES', 'degraded', 'Logs failed to arrive'),
+        (7, 'RECENT_FAILURES', 'degraded', 'Some logs did not arrive'),
         (8, 'CHANNEL_OVER_LIMIT', 'degraded',
-            'A log channel gets more than the platform takes'),
+            'A log channel gets more than the platform allows'),
         (9, 'IGNORE_HIDES_ALL', 'degraded',
             'The ignore lists hide everything'),
         (10, 'CATEGORY_OFF', 'info', 'A category is switched off'),
@@ -276,7 +276,8 @@ begin
     return query
         select 'RECENT_FAILURES',
                'Channel ' || l.channel_id || ': ' || b.entries
-               || ' entries of the last hour did not arrive for certain ('
+               || case b.entries when 1 then ' entry' else ' entries' end
+               || ' of the last hour may not have arrived ('
                || b.reasons || ').',
                jsonb_build_object('kind', 'channel',
                                   'channelId', l.channel_id::text),
