@@ -234,8 +234,8 @@ async function refused(page) {
     const field = page.getByLabel('Channel', {exact: true});
     const error = page.locator('.filters .error');
 
-    await soon(() => error.textContent(), 'Channel: This is no ID. Choose a '
-        + 'name of the list, or give the digits of an ID.',
+    await soon(() => error.textContent(), 'Channel: That is not an ID. Pick a '
+        + 'name from the list, or paste an ID.',
     'what the API does not take is told');
     is(await field.getAttribute('aria-describedby'),
         await error.getAttribute('id'), '... by the field it is about');
