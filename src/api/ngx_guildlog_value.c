@@ -592,8 +592,11 @@ value_bad(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field)
                                              field->min);
         }
 
-        return ngx_guildlog_value_refuse(v, "must be an integer from %L to %L",
-                                         field->min, field->max);
+        return ngx_guildlog_value_refuse(v,
+                             "must be an integer from %L to %L%s",
+                             field->min, field->max,
+                             (field->min == -NGX_GUILDLOG_VALUE_EXACT)
+                             ? ", in milliseconds since 1970" : "");
 
     case NGX_GUILDLOG_ID:
         return ngx_guildlog_value_refuse(v,
@@ -812,6 +815,13 @@ args_item(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
     ngx_uint_t   i;
 
     rc = value_text(v, field->item, value, &item);
+
+    if (rc == NGX_DECLINED
+        && ngx_strlchr(value->data, value->data + value->len, ','))
+    {
+        return ngx_guildlog_value_refuse(v, "must be one value: "
+                                         "repeat the parameter for more");
+    }
 
     if (rc != NGX_OK) {
         return rc;

@@ -31,6 +31,7 @@ static void call_done(void *data, ngx_guildlog_db_result_t *result);
 static ngx_int_t body_read(ngx_http_guildlog_call_t *call);
 static ngx_uint_t body_is_type(ngx_http_request_t *r,
     const ngx_str_t *expected);
+static ngx_int_t body_refuse_size(ngx_http_guildlog_call_t *call);
 static void body_read_handler(ngx_http_request_t *r);
 static ngx_int_t body_read_more(ngx_http_guildlog_call_t *call);
 static ngx_int_t body_take(ngx_http_guildlog_call_t *call);
@@ -1103,28 +1104,32 @@ body_read(ngx_http_guildlog_call_t *call)
 {
     off_t                n;
     ngx_int_t            rc;
+    ngx_uint_t           lines;
     ngx_http_request_t  *r;
 
     static const ngx_str_t  json = ngx_string("application/json");
+    static const ngx_str_t  other[] = {
+        ngx_string("Content-Type: must be application/json"),
+        ngx_string("Content-Type: must be application/json "
+                   "or application/x-ndjson")
+    };
 
     r = call->request;
 
     n = r->headers_in.content_length_n;
+    lines = call->route->kind >= NGX_GUILDLOG_RECORD;
 
     if (n > (off_t) call->conf->max_body) {
-        return ngx_http_guildlog_call_refuse(call,
-                                             NGX_HTTP_REQUEST_ENTITY_TOO_LARGE,
-                                             NULL);
+        return body_refuse_size(call);
     }
 
     if ((n > 0 || r->headers_in.chunked)
         && !body_is_type(r, &json)
-        && !(call->route->kind >= NGX_GUILDLOG_RECORD
-             && ngx_http_guildlog_body_is_ndjson(r)))
+        && !(lines && ngx_http_guildlog_body_is_ndjson(r)))
     {
         return ngx_http_guildlog_call_refuse(call,
                                              NGX_HTTP_UNSUPPORTED_MEDIA_TYPE,
-                                             NULL);
+                                             &other[lines]);
     }
 
     call->body_size = n > 0 ? (size_t) n : 1024;
@@ -1183,6 +1188,22 @@ body_is_type(ngx_http_request_t *r, const ngx_str_t *expected)
     }
 
     return p == last || *p == ';';
+}
+
+
+static ngx_int_t
+body_refuse_size(ngx_http_guildlog_call_t *call)
+{
+    u_char     text[128];
+    ngx_str_t  error;
+
+    error.data = text;
+    error.len = ngx_sprintf(text, "body: must be at most %uz bytes long",
+                            call->conf->max_body) - text;
+
+    return ngx_http_guildlog_call_refuse(call,
+                                         NGX_HTTP_REQUEST_ENTITY_TOO_LARGE,
+                                         &error);
 }
 
 
@@ -1291,9 +1312,7 @@ body_take(ngx_http_guildlog_call_t *call)
         }
 
         if (call->body.len + n > call->conf->max_body) {
-            return ngx_http_guildlog_call_refuse(call,
-                                            NGX_HTTP_REQUEST_ENTITY_TOO_LARGE,
-                                            NULL);
+            return body_refuse_size(call);
         }
 
         if (call->body.len + n > call->body_size) {

@@ -123,9 +123,9 @@ sub error_is {
 
 # the rest of the body is not read, so the connection cannot go on
 sub closes {
-    my ($answer, $status, $what) = @_;
+    my ($answer, $status, $what, $error) = @_;
 
-    error_is $answer, $status, '{}', $what;
+    error_is $answer, $status, $error // '{}', $what;
     is $answer->header('Connection'), 'close', '... the connection ends';
 }
 
@@ -133,6 +133,10 @@ sub closes {
 my @json = ('Content-Type: application/json');
 my @chunked = (@json, 'Transfer-Encoding: chunked');
 my $not_object = qr/^\{"error":"body: [^"]+","code":"\w+","field":"body"[^}]*\}$/;
+
+
+my $too_large = '{"error":"body: must be at most 65536 bytes long"}';
+my $not_json = '{"error":"Content-Type: must be application/json"}';
 
 
 # how a body may be sent
@@ -194,21 +198,21 @@ for my $type ('application/json; charset=utf-8', 'Application/JSON',
 
 # too large
 
-error_is $nginx->post($tags, token => $token, json => tag(65537)), 413, '{}',
+error_is $nginx->post($tags, token => $token, json => tag(65537)), 413, $too_large,
     'over the limit by a byte';
 
 {
     my $client = $nginx->connection;
 
     $client->send(head('POST', $tags, @json, 'Content-Length: 65537'));
-    error_is $client->response, 413, '{}',
+    error_is $client->response, 413, $too_large,
         'the length is refused before the body comes';
     $client->send('GET ' x 16384 . 'G' . head('GET', $at));
     is $client->response->status, 200, '... the body is discarded then';
 
     $client->send(head('POST', $tags, @json, 'Content-Length: 99999999999',
         'Expect: 100-continue'));
-    like $client->some(15), qr/^HTTP\/1\.1 413 .*\r\n\r\n\{\}$/s,
+    like $client->some(15), qr/^HTTP\/1\.1 413 .*\r\n\r\n\Q$too_large\E$/s,
         'a client that waits is not asked for so large a body';
     ok $client->closed(30), '... and the connection ends';
 
@@ -216,7 +220,7 @@ error_is $nginx->post($tags, token => $token, json => tag(65537)), 413, '{}',
     $client->send(head('POST', $tags, @chunked));
     $client->send(sprintf "%x\r\n%s\r\n", 70000, ' ' x 70000);
     closes $client->response, 413,
-        'chunks over the limit, which have not ended yet';
+        'chunks over the limit, which have not ended yet', $too_large;
 
     $client = $nginx->connection;
     $client->send(head('POST', $tags, @chunked)
@@ -238,7 +242,8 @@ error_is $nginx->post($tags, token => $token, json => tag(65537)), 413, '{}',
 }
 
 error_is $nginx->post("/small$tags", token => $token, raw_path => 1,
-    json => tag(101)), 413, '{}', 'a smaller limit of the location';
+    json => tag(101)), 413, '{"error":"body: must be at most 100 bytes long"}',
+    'a smaller limit of the location';
 is $nginx->post("/small$tags", token => $token, raw_path => 1,
     json => tag(100))->status, 201, '... lets a body of its size in';
 is $nginx->post("/large$tags", token => $token, raw_path => 1,
@@ -254,7 +259,7 @@ for my $type (undef, 'text/plain', 'application/jsonp', 'application/js',
 {
     error_is $nginx->post($tags, token => $token, body => tag,
         headers => [defined $type ? ('Content-Type', $type) : ()]), 415,
-        '{}', $type // 'no Content-Type';
+        $not_json, $type // 'no Content-Type';
 }
 
 error_is $nginx->post($tags, token => $token), 400, $not_object, 'no body';
@@ -462,7 +467,8 @@ for (
 
     my $answer = $frames->request($method, "/api$path", @option);
     is $answer->{status}, $status, "HTTP/2, $what";
-    is $answer->{body}, '{}', '... the answer is whole';
+    is $answer->{body}, $status == 413 ? $too_large
+        : $status == 415 ? $not_json : '{}', '... the answer is whole';
     ok $answer->{ended}, '... and ended';
 }
 

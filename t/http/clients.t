@@ -1,6 +1,6 @@
-# conf/openapi.yaml is what clients are generated from: the output of four
-# generators compiles, and what it calls is the real server. calls.ts in t/http/clients
-# has the calls; what it prints is TAP.
+# conf/openapi.yaml is what clients are generated from: two linters find nothing in
+# it, the output of four generators compiles, and what it calls is the real server.
+# calls.ts in t/http/clients has the calls; what it prints is TAP.
 
 use lib 't/lib';
 use Guildlog;
@@ -41,6 +41,20 @@ sub succeeds {
     is $?, 0, $name or diag $said;
 }
 
+
+{
+    local @ENV{qw(REDOCLY_TELEMETRY REDOCLY_SUPPRESS_UPDATE_NOTICE)}
+        = qw(off true);
+    my $rules = "$Guildlog::TOP/t/http/clients";
+
+    for my $file ($api, $api =~ s/\.yaml$/-operator.yaml/r) {
+        my $name = $file =~ s{.*/}{}r;
+        succeeds "redocly: $name", "$bin/redocly", 'lint', '--config',
+            "$rules/redocly.yaml", $file;
+        succeeds "spectral: $name", "$bin/spectral", 'lint', '--fail-severity',
+            'hint', '-r', "$rules/spectral.yaml", $file;
+    }
+}
 
 succeeds 'openapi-typescript', "$bin/openapi-typescript", $api,
     '-o', 'openapi-typescript.ts', '--enum';

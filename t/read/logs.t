@@ -179,6 +179,20 @@ refused(@$_) for
         . substr($page->{cursor}, 7), 'cursor'],
     ['cursor=' . $page->{cursor} . 'A', 'cursor'], ['bot=main', 'bot'];
 
+# what people try first, and what they are told
+
+for (['category=categoryText,categoryModlog',
+        'category: must be one value: repeat the parameter for more'],
+    ['type=5,101', 'type: must be one value: repeat the parameter for more'],
+    map { ["after=$_", qr/^after: must be an integer .* milliseconds/] }
+        '2026-11-01', '1795477172.071')
+{
+    my ($query, $expected) = @$_;
+    my $error = $nginx->get("$logs?$query", %as)->json->{error};
+    ref $expected ? like $error, $expected, $query
+                  : is $error, $expected, $query;
+}
+
 is page('limit=200')->{total}, page('')->{total}, 'the largest limit';
 is page('limit=1')->{total}, page('')->{total}, 'the smallest limit';
 
