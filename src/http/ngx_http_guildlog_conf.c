@@ -9,7 +9,10 @@
 
 
 /* ms: a standby is looked at twice a second */
-#define CONF_LAG_LEAST  1000
+#define CONF_LAG_LEAST   1000
+
+/* how the names of zones of limits begin, for nginx */
+#define CONF_LIMIT_ZONE  "guildlog_limit_"
 
 
 typedef struct {
@@ -137,6 +140,40 @@ ngx_http_guildlog_conf_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size,
     }
 
     return zone;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_conf_zones_check(ngx_conf_t *cf)
+{
+    ngx_str_t         name;
+    ngx_uint_t        i;
+    ngx_shm_zone_t   *zone;
+    ngx_list_part_t  *part;
+
+    for (part = &cf->cycle->shared_memory.part; part; part = part->next) {
+        zone = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+
+            if (zone[i].tag != &ngx_http_guildlog_module
+                || zone[i].shm.size != 0)
+            {
+                continue;
+            }
+
+            name = zone[i].shm.name;
+            name.data += sizeof(CONF_LIMIT_ZONE) - 1;
+            name.len -= sizeof(CONF_LIMIT_ZONE) - 1;
+
+            ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                          "no \"guildlog_limit_zone\" is named \"%V\", "
+                          "which a \"guildlog_limit\" uses", &name);
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
 }
 
 
@@ -623,14 +660,14 @@ conf_limit_add_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size)
     ngx_shm_zone_t                 *zone;
     ngx_http_guildlog_main_conf_t  *gmcf;
 
-    prefixed.len = sizeof("guildlog_limit_") - 1 + name->len;
+    prefixed.len = sizeof(CONF_LIMIT_ZONE) - 1 + name->len;
     prefixed.data = ngx_pnalloc(cf->pool, prefixed.len);
 
     if (prefixed.data == NULL) {
         return NULL;
     }
 
-    ngx_sprintf(prefixed.data, "guildlog_limit_%V", name);
+    ngx_sprintf(prefixed.data, CONF_LIMIT_ZONE "%V", name);
 
     zone = ngx_http_guildlog_conf_zone(cf, &prefixed, size,
                                        ngx_guildlog_limit_init_zone);

@@ -89,6 +89,9 @@ char *ngx_http_guildlog_conf_unknown(ngx_conf_t *cf, ngx_str_t *arg,
 ngx_shm_zone_t *ngx_http_guildlog_conf_zone(ngx_conf_t *cf, ngx_str_t *name,
     size_t size, ngx_shm_zone_init_pt init);
 
+/* that each zone of a limit has a size; NGX_ERROR: logged */
+ngx_int_t ngx_http_guildlog_conf_zones_check(ngx_conf_t *cf);
+
 /* the module has something to do */
 void ngx_http_guildlog_conf_used(ngx_conf_t *cf);
 

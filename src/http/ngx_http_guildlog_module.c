@@ -365,6 +365,10 @@ module_postconfiguration(ngx_conf_t *cf)
         gmcf->limit_zone->shm.size = MODULE_ZONE_SIZE;
     }
 
+    if (ngx_http_guildlog_conf_zones_check(cf) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
     ngx_str_set(&name, "guildlog_stats");
 
     gmcf->stats_zone = ngx_http_guildlog_conf_zone(cf, &name,

@@ -417,8 +417,8 @@ SERVER
 refused qr/(?:invalid|too small).*zone/, "guildlog_limit_zone $_; $key"
     for 'other', 'other:', ':1m', 'other:x', 'other:-1m', 'other:1k',
         'other:0';
-refused qr/zone "guildlog_limit_nothing"/, "$here; $key",
-    'location / { guildlog_limit zone=nothing; }';
+refused qr/no "guildlog_limit_zone" is named "nothing", which a "guildlog_limit" uses/,
+    "$here; $key", 'location / { guildlog_limit zone=nothing; }';
 refused qr/zone "guildlog_limit_a"/,
     'guildlog_limit_zone a:1m; guildlog_limit_zone a:2m;', '';
 refused qr/invalid parameter "\Q$_\E"/, "$here; $key",
