@@ -10,8 +10,10 @@ const BREAKS = /[\s._\-#/|]+/u;
 const LETTER = /[\p{L}\p{N}]\p{M}*/u;
 
 // where the pictures are, if this page may show them
-const {description: PICTURES} = performance.getEntriesByType('navigation')[0]
-    ?.serverTiming?.find(({name}) => name === 'images') ?? {};
+const [page] = /** @type {PerformanceNavigationTiming[]} */ (
+    performance.getEntriesByType('navigation'));
+const PICTURES = page?.serverTiming?.find(({name}) => name === 'images')
+    ?.description;
 
 const missing = new Set();    // addresses of those that are not there
 

@@ -24,9 +24,10 @@ const LAST = 'guildlog.last';         // ... of all tabs
 // those that are neither the log nor the configuration
 const VIEWS = {start: './start.js', member: './member.js'};
 
-const [main, nav, where, me, form, wanted, ended, there, or] = ['main',
-    'nav', 'where', 'me', 'sign-in', 'wanted', 'ended', 'there', 'or'].map(
+const [main, nav, where, me, form, wanted, ended, there] = ['main', 'nav',
+    'where', 'me', 'sign-in', 'wanted', 'ended', 'there'].map(
     (id) => /** @type {HTMLElement} */ (document.getElementById(id)));
+const or = /** @type {HTMLDetailsElement} */ (document.getElementById('or'));
 const field = /** @type {HTMLInputElement} */ (
     document.getElementById('token'));
 
@@ -338,7 +339,7 @@ function ask(why) {
     fill(main, form);
     canSignIn().then((can) => {
         offer(can, !can || or.open);
-        (or.open ? field : there.firstChild).focus();
+        (or.open ? field : there.querySelector('button'))?.focus();
     });
 }
 
@@ -346,7 +347,7 @@ function ask(why) {
 // platform: whether people can sign in there; token: whether its field is open
 function offer(platform, token) {
     there.hidden = !platform;
-    or.firstElementChild.hidden = !platform;
+    or.querySelector('summary')?.toggleAttribute('hidden', !platform);
     or.classList.toggle('only', !platform);
     or.open = token;
 }
