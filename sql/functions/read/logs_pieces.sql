@@ -383,12 +383,23 @@ end $$;
 
 
 -- Of those places of a block: the entries of these types, the newest ones that
--- fit, and one at least.
+-- fit, and one at least. As in entries_named() a few are found by their places.
 
 create or replace function block_cut(inout ids bigint[], inout docs text,
     inout said text, types text, first int, last int, want text, room int)
 language plpgsql stable as $$
+declare
+    places  constant int[] := array(
+        select p from generate_series(first + 1, last) p
+         where want is null or strpos(want, substr(types, p, 1)) > 0);
+    list    text[];
 begin
+    if cardinality(places) > 3 then
+        list := string_to_array(docs, E'\n');
+    else
+        docs := docs || '';
+    end if;
+
     select array_agg(f.id order by f.id),
            string_agg(f.doc, E'\n' order by f.id),
            string_agg(f.said, E'\n' order by f.id)
@@ -396,12 +407,11 @@ begin
       from (select u.*, sum(octet_length(u.doc)) over (
                             order by u.id desc rows unbounded preceding)
                         - octet_length(u.doc) as before
-              from unnest(block_cut.ids, string_to_array(block_cut.docs, E'\n'),
-                          string_to_array(block_cut.said, E'\n'),
-                          string_to_array(types, null))
-                       with ordinality u (id, doc, said, type, place)
-             where u.place > first and u.place <= last
-               and (want is null or strpos(want, u.type) > 0)) f
+              from (select block_cut.ids[p],
+                           coalesce(list[p],
+                                    split_part(block_cut.docs, E'\n', p)),
+                           split_part(block_cut.said, E'\n', p)
+                      from unnest(places) p offset 0) u (id, doc, said)) f
      where f.before < room;
 end $$;
 

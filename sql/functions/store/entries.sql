@@ -89,7 +89,9 @@ returns setof log_block language sql stable as $$
 $$;
 
 
--- These entries, as far as they are there, the newest first.
+-- These entries, as far as they are there, the newest first. A few of a block
+-- are found by their places: a list of all its documents takes longer, and is
+-- made where more of them are wanted.
 
 create or replace function entries_named(guild bigint, bot smallint,
     ids bigint[])
@@ -104,9 +106,13 @@ begin
                  where a.id = any (entries_named.ids)
                  union all
                 select (h.found).*
-                  from (select log_heard(u.id, type_at(k.types, u.place),
-                                         u.said, u.doc) as found
-                          from (select b.first_id
+                  from (select log_heard(w.id, type_at(k.types, w.place),
+                                   coalesce(l.said[w.place], split_part(
+                                       k.said, E'\n', w.place)),
+                                   coalesce(l.docs[w.place], split_part(
+                                       l.doc, E'\n', w.place))) as found
+                          from (select b.first_id, count(*) > 3 as many,
+                                       array_agg(distinct i.id) as ids
                                   from unnest(entries_named.ids) i (id)
                                  cross join lateral (
                                        select x.first_id, x.last_id
@@ -120,11 +126,18 @@ begin
                           join log_block k
                             on k.guild_id = guild and k.bot = entries_named.bot
                            and k.first_id = b.first_id
-                         cross join lateral unnest(k.ids,
-                                   string_to_array(k.said, E'\n'),
-                                   string_to_array(k.docs, E'\n'))
-                                   with ordinality u (id, said, doc, place)
-                         where u.id = any (entries_named.ids)
+                         cross join lateral (
+                               select case when b.many then
+                                           string_to_array(k.said, E'\n') end,
+                                      case when b.many then
+                                           string_to_array(k.docs, E'\n') end,
+                                      case when not b.many then
+                                           k.docs || '' end
+                               offset 0) l (said, docs, doc)
+                         cross join lateral (
+                               select i, width_bucket(i, k.ids)
+                                 from unnest(b.ids) i offset 0) w (id, place)
+                         where k.ids[w.place] = w.id
                         offset 0) h) f
          order by f.id desc;
 end $$;
