@@ -145,11 +145,12 @@ $$;
 -- and what was decided about what needs no sending. A lane without a state is
 -- not to be delivered now: it is broken or paused, or it or its server rests
 -- for longer than until it is found again. Without a mark: all of them. apart:
--- this was refused because of one of them; that one is parked.
+-- this was refused because of one of them; that one is parked. The module of
+-- the release before does not say.
 
 create or replace function delivery_find(me text, mark text,
     after_guild bigint, after_lane bigint, most int default 1000,
-    apart boolean default false)
+    apart boolean default true)
 returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 declare

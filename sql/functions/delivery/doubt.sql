@@ -39,7 +39,7 @@ $$;
 -- at later.
 
 create or replace function delivery_doubts(me text, most int default 16,
-    apart boolean default false)
+    apart boolean default true)
 returns setof delivery_lane language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 declare
