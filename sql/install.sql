@@ -84,6 +84,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0069_session
 \ir migrate.sql
+\set migration 0070_known
+\ir migrate.sql
 
 \if :whole
 \else

@@ -3,7 +3,7 @@
 
 \ir ../setup.psql
 \ir ../segments.psql
-select plan(66);
+select plan(69);
 
 delete from keeper;
 
@@ -359,6 +359,32 @@ select g, 0, 1, 'executor', '5', 1, now() - interval '3 hours',
        now() - interval '2 hours'
   from pg_temp.guilds() g;
 select pg_temp.mended('requests', 'delete', 'active_ignore');
+
+-- of who left a day ago nothing is known any more; others are as they were
+
+insert into known (guild_id, kind, id, doc)
+select g, n.kind, n.id, format(n.doc, ms(clock_timestamp()) - n.hours * 3600000)
+  from unnest(array[:guild, :bad]) g
+ cross join (values (4, 1, 25, '{"gone":true,"at":%s,"ahead":3}'),
+                    (4, 2, 23, '{"gone":true,"at":%s,"ahead":3}'),
+                    (4, 3, 99, '{"premium_since":"x","at":%s,"ahead":0}'),
+                    (5, 1, 25, '{"at":%s,"ahead":0}'),
+                    (5, 2, 23, '{"at":%s,"ahead":0}'),
+                    (5, 3, 99, '{"channel_id":"7","at":%s,"ahead":0}'),
+                    (7, 1, 99, '{"name":"x","at":%s}'))
+       n (kind, id, hours, doc);
+select known_expire(3) from generate_series(1, 4) \g /dev/null
+select is(array_agg(k.kind || '.' || k.id order by k.guild_id, k.kind, k.id)
+              ::text, '{4.2,4.3,5.2,5.3,7.1,4.2,4.3,5.2,5.3,7.1}',
+          'of who left a day ago nothing is known, a few rows at a time')
+  from known k;
+select known_expire(3) from generate_series(1, 3) \g /dev/null
+insert into known values (:guild, 5, 9, '{"at":1}');
+select known_expire(100) \g /dev/null
+select is(place, null, 'at the end it begins again')
+  from keeper where task = 'expiry';
+select pg_temp.turn('expiry') \g /dev/null
+select is(count(*)::int, 10, 'as the task does it') from known;
 
 select * from finish();
 rollback;
