@@ -55,7 +55,7 @@ sub pass {
             and not exists (select from pair a
                              where a.guild_id = p.guild_id and a.kind = p.kind
                                and a.audit and a.state = 0 and a.due > 1)')
-    }, 30, 'what is due has ended');
+    }, 300, 'what is due has ended');
     return;
 }
 
