@@ -45,8 +45,7 @@ static ngx_int_t event_shorten(ngx_guildlog_event_t *event, ngx_pool_t *pool,
 static void event_copy(ngx_guildlog_event_t *event, event_copy_t *c);
 static const u_char *event_skip(const u_char *p, const u_char *last);
 static const event_what_t *event_kind(ngx_guildlog_event_t *event);
-static int ngx_libc_cdecl event_cmp_kind(const void *key, const void *kind);
-static int ngx_libc_cdecl event_cmp_what(const void *key, const void *what);
+static int ngx_libc_cdecl event_compare(const void *key, const void *row);
 static json_t *event_element(u_char *p, size_t len);
 static int64_t event_days(ngx_int_t year, ngx_int_t month, ngx_int_t day);
 
@@ -249,7 +248,7 @@ event_check_ids(ngx_guildlog_event_t *event, ngx_pool_t *pool,
 
     for (path = what->ids; *path; path++) {
 
-        if (ngx_guildlog_event_id(ngx_guildlog_event_reach(event->d, *path))) {
+        if (ngx_guildlog_event_id_of(event->d, *path)) {
             continue;
         }
 
@@ -460,11 +459,11 @@ event_kind(ngx_guildlog_event_t *event)
 
     event->kind = bsearch(&event->name, ngx_guildlog_event_gateway,
                           ngx_guildlog_event_gateway_n,
-                          sizeof(ngx_guildlog_event_kind_t), event_cmp_kind);
+                          sizeof(ngx_guildlog_event_kind_t), event_compare);
 
     what = bsearch(&event->name, event_whats,
                    sizeof(event_whats) / sizeof(event_whats[0]),
-                   sizeof(event_what_t), event_cmp_what);
+                   sizeof(event_what_t), event_compare);
 
     event->what = what ? what->what : NGX_GUILDLOG_EVENT_OTHER;
     event->audit = event->what == NGX_GUILDLOG_EVENT_AUDIT;
@@ -473,25 +472,16 @@ event_kind(ngx_guildlog_event_t *event)
 }
 
 
-static int ngx_libc_cdecl
-event_cmp_kind(const void *key, const void *kind)
-{
-    const ngx_str_t                  *name = key;
-    const ngx_guildlog_event_kind_t  *k = kind;
-
-    return ngx_memn2cmp(name->data, (u_char *) k->name, name->len,
-                        ngx_strlen(k->name));
-}
-
+/* the rows of both tables begin with their name */
 
 static int ngx_libc_cdecl
-event_cmp_what(const void *key, const void *what)
+event_compare(const void *key, const void *row)
 {
-    const ngx_str_t     *name = key;
-    const event_what_t  *w = what;
+    const ngx_str_t    *name = key;
+    const char *const  *other = row;
 
-    return ngx_memn2cmp(name->data, (u_char *) w->name, name->len,
-                        ngx_strlen(w->name));
+    return ngx_memn2cmp(name->data, (u_char *) *other, name->len,
+                        ngx_strlen(*other));
 }
 
 
@@ -581,6 +571,13 @@ ngx_guildlog_event_id(const json_t *json)
     }
 
     return id;
+}
+
+
+uint64_t
+ngx_guildlog_event_id_of(json_t *json, const char *path)
+{
+    return ngx_guildlog_event_id(ngx_guildlog_event_reach(json, path));
 }
 
 

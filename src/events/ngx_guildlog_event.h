@@ -114,6 +114,9 @@ ngx_int_t ngx_guildlog_event_next_of(ngx_guildlog_event_t *event,
 /* an id as the platform writes it; 0: it is none */
 uint64_t ngx_guildlog_event_id(const json_t *json);
 
+/* the one that a path of names leads to */
+uint64_t ngx_guildlog_event_id_of(json_t *json, const char *path);
+
 /* those of a list that are ids, so many at most; NULL: memory */
 json_t *ngx_guildlog_event_ids(json_t *list, size_t most);
 

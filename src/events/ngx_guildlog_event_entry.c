@@ -171,10 +171,8 @@ entry_place_of(ngx_guildlog_make_t *m)
     const char  *name;
 
     name = m->event->audit ? "target_id" : "user_id";
-    place = ngx_guildlog_known_get(m->known, m->event->guild,
-                                   NGX_GUILDLOG_KNOWN_PLACE,
-                                   ngx_guildlog_event_id(
-                                       json_object_get(m->event->d, name)));
+    place = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_PLACE,
+                                   ngx_guildlog_event_id_of(m->event->d, name));
 
     return ngx_guildlog_known_also(m->known, m->event->guild,
                                    NGX_GUILDLOG_KNOWN_CHANNEL, place);
@@ -371,8 +369,7 @@ entry_person(ngx_guildlog_make_t *m, json_t *id)
     d = m->event->d;
     who = ngx_guildlog_event_id(id);
 
-    known = ngx_guildlog_known_get(m->known, m->event->guild,
-                                   NGX_GUILDLOG_KNOWN_MEMBER, who);
+    known = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_MEMBER, who);
 
     /* what the packet tells itself is newer */
 
@@ -384,7 +381,7 @@ entry_person(ngx_guildlog_make_t *m, json_t *id)
     for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         user = ngx_guildlog_event_reach(d, places[i].user);
 
-        if (ngx_guildlog_event_id(json_object_get(user, "id")) == who) {
+        if (ngx_guildlog_event_id_of(user, "id") == who) {
             name = json_object_get(user, "username");
             bot = json_object_get(user, "bot");
             avatar = json_object_get(user, "avatar");
@@ -397,7 +394,7 @@ entry_person(ngx_guildlog_make_t *m, json_t *id)
 
     user = json_is_object(m->was) ? json_object_get(m->was, "author") : NULL;
 
-    if (ngx_guildlog_event_id(json_object_get(user, "id")) == who) {
+    if (ngx_guildlog_event_id_of(user, "id") == who) {
         name = name ? name : json_object_get(user, "name");
         bot = bot ? bot : json_object_get(user, "bot");
     }
@@ -431,8 +428,7 @@ entry_place(ngx_guildlog_make_t *m, json_t *id)
 {
     json_t      *place, *known, *parent, *category, *name, *above;
 
-    known = ngx_guildlog_known_get(m->known, m->event->guild,
-                                   NGX_GUILDLOG_KNOWN_CHANNEL,
+    known = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_CHANNEL,
                                    ngx_guildlog_event_id(id));
 
     parent = json_object_get(known, "parent");
@@ -440,8 +436,7 @@ entry_place(ngx_guildlog_make_t *m, json_t *id)
     name = json_object_get(known, "name");
 
     if (ngx_guildlog_known_is_thread(known)) {
-        above = ngx_guildlog_known_get(m->known, m->event->guild,
-                                       NGX_GUILDLOG_KNOWN_CHANNEL,
+        above = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_CHANNEL,
                                        ngx_guildlog_event_id(parent));
 
         if (category == NULL) {
@@ -487,8 +482,7 @@ entry_role(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set,
 
         entry_set(m, "role_id", json_incref(value));
 
-        role = ngx_guildlog_known_get(m->known, m->event->guild,
-                                      NGX_GUILDLOG_KNOWN_ROLE,
+        role = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_ROLE,
                                       ngx_guildlog_event_id(value));
         role = json_object_get(role, "name");
 
@@ -515,7 +509,7 @@ entry_role(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set,
         entry_set(m, "role", entry_text(json_object_get(role, "name"), 100));
     }
 
-    if (ngx_guildlog_event_id(json_object_get(role, "id"))) {
+    if (ngx_guildlog_event_id_of(role, "id")) {
         entry_set(m, "role_id", json_incref(json_object_get(role, "id")));
     }
 }
@@ -744,11 +738,9 @@ entry_roles(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set,
         }
 
         if (name == NULL) {
-            name = json_object_get(ngx_guildlog_known_get(m->known,
-                                                m->event->guild,
-                                                NGX_GUILDLOG_KNOWN_ROLE,
-                                                ngx_guildlog_event_id(id)),
-                                   "name");
+            name = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_ROLE,
+                                          ngx_guildlog_event_id(id));
+            name = json_object_get(name, "name");
         }
 
         item = json_object();
@@ -940,7 +932,7 @@ entry_head(ngx_guildlog_make_t *m)
     p = id;
     last = id + sizeof(id);
     moment = entry_moment(m);
-    thing = ngx_guildlog_event_id(json_object_get(d, "id"));
+    thing = ngx_guildlog_event_id_of(d, "id");
 
     switch (m->event->what) {
 
@@ -969,9 +961,7 @@ entry_head(ngx_guildlog_make_t *m)
 
     case NGX_GUILDLOG_EVENT_MEMBER_ADD:
         p = ngx_slprintf(p, last, "join.%uL.%L",
-                         ngx_guildlog_event_id(ngx_guildlog_event_reach(d,
-                                                                  "user.id")),
-                         moment);
+                         ngx_guildlog_event_id_of(d, "user.id"), moment);
         break;
 
     default:
@@ -1023,9 +1013,8 @@ entry_head_other(ngx_guildlog_make_t *m, u_char *p, u_char *last)
     free(text);
 
     if (json_object_get(d, "rule_id")
-        && (ngx_guildlog_event_id(json_object_get(d, "message_id"))
-            || ngx_guildlog_event_id(json_object_get(d,
-                                               "alert_system_message_id"))))
+        && (ngx_guildlog_event_id_of(d, "message_id")
+            || ngx_guildlog_event_id_of(d, "alert_system_message_id")))
     {
         return p;
     }

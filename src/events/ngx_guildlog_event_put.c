@@ -77,7 +77,6 @@ static void put_array_text(ngx_guildlog_json_t *w, const ngx_str_t *text);
 static ngx_int_t put_read(ngx_pool_t *pool, const ngx_str_t *rows,
     ngx_array_t *list);
 static ngx_int_t put_read_row(ngx_pool_t *pool, json_t *json, put_row_t *row);
-static ngx_int_t put_end_guild(put_row_t *rows, ngx_uint_t n, int64_t now);
 static void put_end_key(ngx_guildlog_json_t *w, const put_row_t *row);
 
 
@@ -148,26 +147,22 @@ ngx_guildlog_event_put_entry(void *data, ngx_guildlog_event_t *event,
     pair.bot = event->bot;
     pair.at = event->at;
     pair.event = ngx_guildlog_json_text(json_object_get(entry, "event_id"));
-    pair.channel = ngx_guildlog_event_id(ngx_guildlog_event_reach(entry,
-                                                                "channel.id"));
-    pair.target = ngx_guildlog_event_id(ngx_guildlog_event_reach(entry,
-                                                                "target.id"));
+    pair.channel = ngx_guildlog_event_id_of(entry, "channel.id");
+    pair.target = ngx_guildlog_event_id_of(entry, "target.id");
     pair.count = event->audit
-                 ? ngx_guildlog_event_id(ngx_guildlog_event_reach(event->d,
-                                                              "options.count"))
+                 ? ngx_guildlog_event_id_of(event->d, "options.count")
                  : (ngx_uint_t) json_integer_value(json_object_get(entry,
                                                                    "count"));
 
     person = 0;
 
     if (event->what == NGX_GUILDLOG_EVENT_VOICE) {
-        person = ngx_guildlog_event_id(json_object_get(event->d, "user_id"));
+        person = ngx_guildlog_event_id_of(event->d, "user_id");
 
     } else if (event->what == NGX_GUILDLOG_EVENT_MEMBER_ADD
                || event->what == NGX_GUILDLOG_EVENT_MEMBER_REMOVE)
     {
-        person = ngx_guildlog_event_id(ngx_guildlog_event_reach(event->d,
-                                                                "user.id"));
+        person = ngx_guildlog_event_id_of(event->d, "user.id");
     }
 
     wait = ngx_guildlog_pair_wait(kind, event->audit);
@@ -368,8 +363,7 @@ ngx_guildlog_event_put_packet(ngx_guildlog_event_put_t *put,
     switch (event->what) {
 
     case NGX_GUILDLOG_EVENT_BAN:
-        user = ngx_guildlog_event_id(ngx_guildlog_event_reach(event->d,
-                                                              "user.id"));
+        user = ngx_guildlog_event_id_of(event->d, "user.id");
         pair.kind = NGX_GUILDLOG_PAIR_LEAVING;
         pair.audit = 1;
         pair.target = user;
@@ -412,7 +406,7 @@ ngx_guildlog_event_put_packet(ngx_guildlog_event_put_t *put,
 
     text = ngx_guildlog_json_text(json_object_get(event->d, "owner_id"));
 
-    if (ngx_guildlog_event_id(json_object_get(event->d, "owner_id"))) {
+    if (ngx_guildlog_event_id_of(event->d, "owner_id")) {
         ngx_guildlog_json_key(w, "owner_id");
         ngx_guildlog_json_string(w, &text);
     }
@@ -501,12 +495,10 @@ put_keep(ngx_guildlog_event_put_t *put)
         ngx_guildlog_json_number(&w[PUT_KEEP_IDS], item->id);
 
         put_id(&w[PUT_KEEP_AUTHORS],
-               ngx_guildlog_event_id(ngx_guildlog_event_reach(item->doc,
-                                                              "author.id")));
+               ngx_guildlog_event_id_of(item->doc, "author.id"));
         put_id(&w[PUT_KEEP_CHANNELS],
                item->kind == NGX_GUILDLOG_KNOWN_MESSAGE
-               ? ngx_guildlog_event_id(json_object_get(item->doc, "channel"))
-               : 0);
+               ? ngx_guildlog_event_id_of(item->doc, "channel") : 0);
 
         if (item->doc && put_doc(&w[PUT_KEEP_DOCS], item->doc) != NGX_OK) {
             return NGX_ERROR;
@@ -566,6 +558,7 @@ ngx_guildlog_event_put_ends(ngx_pool_t *pool, const ngx_str_t *rows,
     put_row_t               *row;
     ngx_uint_t               i, j, n, joined, alone;
     ngx_array_t              list;
+    ngx_guildlog_pair_t    **pairs;
     ngx_guildlog_json_t      w[NGX_GUILDLOG_EVENT_END_NARGS];
     ngx_guildlog_columns_t   columns;
 
@@ -575,14 +568,23 @@ ngx_guildlog_event_put_ends(ngx_pool_t *pool, const ngx_str_t *rows,
         return NGX_ERROR;
     }
 
+    row = list.elts;
+    pairs = ngx_palloc(pool, list.nelts * sizeof(ngx_guildlog_pair_t *));
+
+    if (pairs == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < list.nelts; i++) {
+        pairs[i] = &row[i].pair;
+    }
+
     ngx_guildlog_columns_init(&columns, pool, 1, PUT_ENTRIES);
 
     for (i = END_ENDED; i < NGX_GUILDLOG_EVENT_END_NARGS; i++) {
         ngx_guildlog_json_init(&w[i], pool, PUT_SIZE);
         ngx_guildlog_json_begin(&w[i], '{');
     }
-
-    row = list.elts;
 
     for (i = 0; i < list.nelts; i += n) {
 
@@ -592,7 +594,7 @@ ngx_guildlog_event_put_ends(ngx_pool_t *pool, const ngx_str_t *rows,
             }
         }
 
-        if (put_end_guild(&row[i], n, now) != NGX_OK) {
+        if (ngx_guildlog_pair_end(pairs + i, n, now) != NGX_OK) {
             return NGX_ERROR;
         }
 
@@ -681,7 +683,7 @@ put_read_row(ngx_pool_t *pool, json_t *json, put_row_t *row)
 
     ngx_memzero(row, sizeof(put_row_t));
 
-    row->guild = ngx_guildlog_event_id(json_object_get(json, "guild"));
+    row->guild = ngx_guildlog_event_id_of(json, "guild");
 
     pair = &row->pair;
 
@@ -692,8 +694,8 @@ put_read_row(ngx_pool_t *pool, json_t *json, put_row_t *row)
     pair->ended = json_integer_value(json_object_get(json, "state")) != 0;
     pair->at = json_integer_value(json_object_get(json, "at"));
     pair->due = json_integer_value(json_object_get(json, "due"));
-    pair->channel = ngx_guildlog_event_id(json_object_get(json, "channel"));
-    pair->target = ngx_guildlog_event_id(json_object_get(json, "target"));
+    pair->channel = ngx_guildlog_event_id_of(json, "channel");
+    pair->target = ngx_guildlog_event_id_of(json, "target");
     pair->count = json_integer_value(json_object_get(json, "count"));
     pair->entry = json_object_get(json, "doc");
 
@@ -702,32 +704,6 @@ put_read_row(ngx_pool_t *pool, json_t *json, put_row_t *row)
     }
 
     return NGX_OK;
-}
-
-
-/* the rows of a guild */
-
-static ngx_int_t
-put_end_guild(put_row_t *rows, ngx_uint_t n, int64_t now)
-{
-    ngx_int_t              rc;
-    ngx_uint_t             i;
-    ngx_guildlog_pair_t  **pairs;
-
-    pairs = ngx_alloc(n * sizeof(ngx_guildlog_pair_t *), ngx_cycle->log);
-    if (pairs == NULL) {
-        return NGX_ERROR;
-    }
-
-    for (i = 0; i < n; i++) {
-        pairs[i] = &rows[i].pair;
-    }
-
-    rc = ngx_guildlog_pair_end(pairs, n, now);
-
-    ngx_free(pairs);
-
-    return rc;
 }
 
 

@@ -204,7 +204,7 @@ ngx_guildlog_known_also(ngx_guildlog_known_t *known, uint64_t guild,
     uint64_t                    id;
     ngx_guildlog_known_item_t  *item;
 
-    id = ngx_guildlog_event_id(json_object_get(doc, "id"));
+    id = ngx_guildlog_event_id_of(doc, "id");
 
     if (id == 0 || known_find(known, guild, kind, id, 0)) {
         return NGX_OK;

@@ -39,6 +39,8 @@ static ngx_int_t see_member(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, json_t *member);
 static ngx_int_t see_who(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, json_t *member, json_t *user);
+static json_t *see_was(ngx_guildlog_known_t *known,
+    ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind, uint64_t id);
 static json_t *see_named(json_t *user, json_t *was);
 static ngx_int_t see_left(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, json_t *user);
@@ -119,9 +121,9 @@ ngx_guildlog_known_needs(ngx_guildlog_known_t *known,
     guild = event->guild;
     d = event->d;
 
-    user = ngx_guildlog_event_id(ngx_guildlog_event_reach(d, "user.id"));
+    user = ngx_guildlog_event_id_of(d, "user.id");
     author = json_object_get(d, "webhook_id") ? 0
-             : ngx_guildlog_event_id(ngx_guildlog_event_reach(d, "author.id"));
+             : ngx_guildlog_event_id_of(d, "author.id");
 
     rc = ngx_guildlog_known_need(known, guild, NGX_GUILDLOG_KNOWN_SERVER,
                                  guild);
@@ -131,8 +133,7 @@ ngx_guildlog_known_needs(ngx_guildlog_known_t *known,
 
     need(MEMBER, user);
     need(MEMBER, author);
-    need(MEMBER, ngx_guildlog_event_id(
-                     ngx_guildlog_event_reach(d, "member.user.id")));
+    need(MEMBER, ngx_guildlog_event_id_of(d, "member.user.id"));
 
     switch (event->what) {
 
@@ -156,7 +157,7 @@ ngx_guildlog_known_needs(ngx_guildlog_known_t *known,
     case NGX_GUILDLOG_EVENT_MESSAGE:
     case NGX_GUILDLOG_EVENT_MESSAGE_UPDATE:
     case NGX_GUILDLOG_EVENT_MESSAGE_DELETE:
-        need(MESSAGE, ngx_guildlog_event_id(json_object_get(d, "id")));
+        need(MESSAGE, ngx_guildlog_event_id_of(d, "id"));
         break;
 
     case NGX_GUILDLOG_EVENT_MESSAGES_DELETE:
@@ -167,15 +168,15 @@ ngx_guildlog_known_needs(ngx_guildlog_known_t *known,
         break;
 
     case NGX_GUILDLOG_EVENT_VOICE:
-        user = ngx_guildlog_event_id(json_object_get(d, "user_id"));
+        user = ngx_guildlog_event_id_of(d, "user_id");
         need(VOICE, user);
         need(PLACE, user);
         need(WAITS, user);
         break;
 
     case NGX_GUILDLOG_EVENT_AUDIT:
-        need(THING, ngx_guildlog_event_id(json_object_get(d, "target_id")));
-        need(PLACE, ngx_guildlog_event_id(json_object_get(d, "target_id")));
+        need(THING, ngx_guildlog_event_id_of(d, "target_id"));
+        need(PLACE, ngx_guildlog_event_id_of(d, "target_id"));
         break;
 
     default:
@@ -199,21 +200,22 @@ ngx_guildlog_known_see(ngx_guildlog_known_t *known,
         return NGX_OK;
     }
 
-    parts = NULL;
-
-    if (event->what == NGX_GUILDLOG_EVENT_GUILD
-        && !json_is_true(json_object_get(event->d, "unavailable")))
-    {
-        parts = see_guild_parts;
-
-    } else if (event->what == NGX_GUILDLOG_EVENT_MEMBERS) {
+    switch (event->what) {
+    case NGX_GUILDLOG_EVENT_GUILD:
+        parts = json_is_true(json_object_get(event->d, "unavailable"))
+                ? NULL : see_guild_parts;
+        break;
+    case NGX_GUILDLOG_EVENT_MEMBERS:
         parts = see_members_parts;
-
-    } else if (event->what == NGX_GUILDLOG_EVENT_THREADS) {
+        break;
+    case NGX_GUILDLOG_EVENT_THREADS:
         parts = see_threads_parts;
-
-    } else if (event->what == NGX_GUILDLOG_EVENT_THINGS) {
+        break;
+    case NGX_GUILDLOG_EVENT_THINGS:
         parts = see_things_parts;
+        break;
+    default:
+        parts = NULL;
     }
 
     if (!event->done) {
@@ -278,17 +280,16 @@ see_one(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
     size_t      i;
     json_t     *d, *id;
     uint64_t    guild;
+    ngx_int_t   rc;
 
     d = event->d;
     guild = event->guild;
+    rc = NGX_OK;
 
     switch (event->what) {
 
     case NGX_GUILDLOG_EVENT_AUDIT:
-        if (see_audit(known, event) != NGX_OK) {
-            return NGX_ERROR;
-        }
-
+        rc = see_audit(known, event);
         break;
 
     case NGX_GUILDLOG_EVENT_GUILD:
@@ -307,26 +308,23 @@ see_one(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
 
     case NGX_GUILDLOG_EVENT_CHANNEL_DELETE:
         return ngx_guildlog_known_drop(known, guild, NGX_GUILDLOG_KNOWN_CHANNEL,
-                             ngx_guildlog_event_id(json_object_get(d, "id")));
+                             ngx_guildlog_event_id_of(d, "id"));
 
     case NGX_GUILDLOG_EVENT_ROLE:
         return see_role(known, event, json_object_get(d, "role"));
 
     case NGX_GUILDLOG_EVENT_ROLE_DELETE:
         return ngx_guildlog_known_drop(known, guild, NGX_GUILDLOG_KNOWN_ROLE,
-                        ngx_guildlog_event_id(json_object_get(d, "role_id")));
+                        ngx_guildlog_event_id_of(d, "role_id"));
 
     case NGX_GUILDLOG_EVENT_MESSAGE:
     case NGX_GUILDLOG_EVENT_MESSAGE_UPDATE:
-        if (see_message(known, event) != NGX_OK) {
-            return NGX_ERROR;
-        }
-
+        rc = see_message(known, event);
         break;
 
     case NGX_GUILDLOG_EVENT_MESSAGE_DELETE:
         return ngx_guildlog_known_drop(known, guild, NGX_GUILDLOG_KNOWN_MESSAGE,
-                             ngx_guildlog_event_id(json_object_get(d, "id")));
+                             ngx_guildlog_event_id_of(d, "id"));
 
     case NGX_GUILDLOG_EVENT_MESSAGES_DELETE:
         json_array_foreach(json_object_get(d, "ids"), i, id) {
@@ -342,28 +340,30 @@ see_one(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
         return NGX_OK;
 
     case NGX_GUILDLOG_EVENT_VOICE:
-        if (see_voice(known, event, d) != NGX_OK) {
-            return NGX_ERROR;
-        }
-
+        rc = see_voice(known, event, d);
         break;
 
     case NGX_GUILDLOG_EVENT_THING:
-        if (see_thing(known, event, d) != NGX_OK) {
-            return NGX_ERROR;
-        }
-
+        rc = see_thing(known, event, d);
         break;
 
     case NGX_GUILDLOG_EVENT_THING_DELETE:
         return ngx_guildlog_known_drop(known, guild, NGX_GUILDLOG_KNOWN_THING,
-                             ngx_guildlog_event_id(json_object_get(d, "id")));
+                             ngx_guildlog_event_id_of(d, "id"));
 
     default:
         break;
     }
 
-    return see_people(known, event);
+    return rc == NGX_OK ? see_people(known, event) : rc;
+}
+
+
+static json_t *
+see_was(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
+    ngx_guildlog_known_kind_e kind, uint64_t id)
+{
+    return ngx_guildlog_known_get(known, event->guild, kind, id);
 }
 
 
@@ -415,7 +415,7 @@ see_left(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
     uint64_t    id;
     ngx_int_t   rc;
 
-    id = ngx_guildlog_event_id(json_object_get(user, "id"));
+    id = ngx_guildlog_event_id_of(user, "id");
 
     if (id == 0
         || ngx_guildlog_known_is_old(known, event, NGX_GUILDLOG_KNOWN_PERSON,
@@ -424,9 +424,7 @@ see_left(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
         return NGX_OK;
     }
 
-    doc = see_named(user, ngx_guildlog_known_get(known, event->guild,
-                                                 NGX_GUILDLOG_KNOWN_MEMBER,
-                                                 id));
+    doc = see_named(user, see_was(known, event, NGX_GUILDLOG_KNOWN_MEMBER, id));
     rc = json_object_set_new(doc, "roles", json_array());
     rc = see_put(known, event, NGX_GUILDLOG_KNOWN_MEMBER, id, doc, rc);
 
@@ -503,9 +501,8 @@ see_audit(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
     uint64_t     id;
     ngx_str_t    key;
 
-    id = ngx_guildlog_event_id(json_object_get(event->d, "target_id"));
-    was = ngx_guildlog_known_get(known, event->guild, NGX_GUILDLOG_KNOWN_THING,
-                                 id);
+    id = ngx_guildlog_event_id_of(event->d, "target_id");
+    was = see_was(known, event, NGX_GUILDLOG_KNOWN_THING, id);
     thing = was ? json_copy(was) : json_object();
 
     if (thing == NULL) {
@@ -552,8 +549,7 @@ see_guild(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
         return NGX_OK;
     }
 
-    was = ngx_guildlog_known_get(known, event->guild, NGX_GUILDLOG_KNOWN_GUILD,
-                                 event->guild);
+    was = see_was(known, event, NGX_GUILDLOG_KNOWN_GUILD, event->guild);
     doc = was ? json_copy(was) : json_object();
 
     rc = NGX_OK;
@@ -594,8 +590,7 @@ see_channel(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
     }
 
     return see_put(known, event, NGX_GUILDLOG_KNOWN_CHANNEL,
-                   ngx_guildlog_event_id(json_object_get(channel, "id")), doc,
-                   rc);
+                   ngx_guildlog_event_id_of(channel, "id"), doc, rc);
 }
 
 
@@ -611,8 +606,7 @@ see_role(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *role)
     rc |= see_number(doc, role, "position", NGX_MAX_INT32_VALUE);
 
     return see_put(known, event, NGX_GUILDLOG_KNOWN_ROLE,
-                   ngx_guildlog_event_id(json_object_get(role, "id")), doc,
-                   rc);
+                   ngx_guildlog_event_id_of(role, "id"), doc, rc);
 }
 
 
@@ -663,7 +657,7 @@ see_who(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
     uint64_t    id;
     ngx_int_t   rc;
 
-    id = ngx_guildlog_event_id(json_object_get(user, "id"));
+    id = ngx_guildlog_event_id_of(user, "id");
 
     if (id == 0
         || ngx_guildlog_known_is_old(known, event, NGX_GUILDLOG_KNOWN_PERSON,
@@ -672,9 +666,7 @@ see_who(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
         return NGX_OK;
     }
 
-    doc = see_named(user, ngx_guildlog_known_get(known, event->guild,
-                                                 NGX_GUILDLOG_KNOWN_MEMBER,
-                                                 id));
+    doc = see_named(user, see_was(known, event, NGX_GUILDLOG_KNOWN_MEMBER, id));
     rc = NGX_OK;
 
     if (json_is_array(json_object_get(member, "roles"))) {
@@ -709,8 +701,7 @@ see_who(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
 
     /* since when it has been so */
 
-    was = ngx_guildlog_known_get(known, event->guild,
-                                 NGX_GUILDLOG_KNOWN_PERSON, id);
+    was = see_was(known, event, NGX_GUILDLOG_KNOWN_PERSON, id);
 
     rc = see_copy(doc, "at", was, "at");
     rc |= see_copy(doc, "ahead", was, "ahead");
@@ -737,9 +728,8 @@ ngx_guildlog_known_count(ngx_guildlog_known_t *known,
     uint64_t    who;
     ngx_int_t   more, rc;
 
-    who = ngx_guildlog_event_id(ngx_guildlog_event_reach(event->d, "user.id"));
-    was = ngx_guildlog_known_get(known, event->guild, NGX_GUILDLOG_KNOWN_PERSON,
-                                 who);
+    who = ngx_guildlog_event_id_of(event->d, "user.id");
+    was = see_was(known, event, NGX_GUILDLOG_KNOWN_PERSON, who);
 
     if (event->what == NGX_GUILDLOG_EVENT_MEMBER_REMOVE) {
         more = -1;
@@ -755,8 +745,7 @@ ngx_guildlog_known_count(ngx_guildlog_known_t *known,
         return NGX_OK;
     }
 
-    guild = ngx_guildlog_known_get(known, event->guild,
-                                   NGX_GUILDLOG_KNOWN_GUILD, event->guild);
+    guild = see_was(known, event, NGX_GUILDLOG_KNOWN_GUILD, event->guild);
     count = json_object_get(guild, "member_count");
 
     if (count == NULL) {
@@ -781,7 +770,7 @@ see_voice(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
     ngx_int_t    rc;
     ngx_uint_t   i, is_in;
 
-    id = ngx_guildlog_event_id(json_object_get(state, "user_id"));
+    id = ngx_guildlog_event_id_of(state, "user_id");
 
     if (ngx_guildlog_known_is_old(known, event, NGX_GUILDLOG_KNOWN_VOICE, id)) {
         return NGX_OK;
@@ -789,7 +778,7 @@ see_voice(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
 
     doc = json_object();
     rc = NGX_OK;
-    is_in = ngx_guildlog_event_id(json_object_get(state, "channel_id")) != 0;
+    is_in = ngx_guildlog_event_id_of(state, "channel_id") != 0;
 
     for (i = 0; is_in && see_voice_fields[i]; i++) {
         if (!json_is_false(json_object_get(state, see_voice_fields[i]))) {
@@ -813,15 +802,14 @@ see_user(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
     uint64_t    id;
     ngx_int_t   rc;
 
-    id = ngx_guildlog_event_id(json_object_get(user, "id"));
+    id = ngx_guildlog_event_id_of(user, "id");
     name = json_object_get(user, "username");
 
     if (id == 0 || !json_is_string(name)) {
         return NGX_OK;
     }
 
-    was = ngx_guildlog_known_get(known, event->guild, NGX_GUILDLOG_KNOWN_MEMBER,
-                                 id);
+    was = see_was(known, event, NGX_GUILDLOG_KNOWN_MEMBER, id);
 
     doc = see_named(user, was);
     rc = was ? json_object_update_missing(doc, was) : NGX_OK;
@@ -839,14 +827,13 @@ see_message(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
     int64_t    edited, before;
     uint64_t   id;
 
-    id = ngx_guildlog_event_id(json_object_get(event->d, "id"));
+    id = ngx_guildlog_event_id_of(event->d, "id");
 
     if (ngx_guildlog_known_is_gone(known, event->guild, id)) {
         return NGX_OK;
     }
 
-    was = ngx_guildlog_known_get(known, event->guild,
-                                 NGX_GUILDLOG_KNOWN_MESSAGE, id);
+    was = see_was(known, event, NGX_GUILDLOG_KNOWN_MESSAGE, id);
 
     edited = ngx_guildlog_event_time(json_object_get(event->d,
                                                      "edited_timestamp"));

@@ -25,6 +25,16 @@ static ngx_uint_t row_same(json_t *one, json_t *two);
 static ngx_uint_t row_text_is(json_t *value, const char *text);
 
 
+/* of what the id that a field holds is; 0: it holds none */
+
+static const uint8_t  row_names[NGX_GUILDLOG_ENTRY_FIELDS] = {
+    [NGX_GUILDLOG_ENTRY_EXECUTOR] = NGX_GUILDLOG_KNOWN_MEMBER,
+    [NGX_GUILDLOG_ENTRY_TARGET] = NGX_GUILDLOG_KNOWN_MEMBER,
+    [NGX_GUILDLOG_ENTRY_CHANNEL] = NGX_GUILDLOG_KNOWN_CHANNEL,
+    [NGX_GUILDLOG_ENTRY_ROLE_ID] = NGX_GUILDLOG_KNOWN_ROLE
+};
+
+
 const ngx_guildlog_event_kind_t *
 ngx_guildlog_row_kind(ngx_guildlog_event_t *event)
 {
@@ -111,28 +121,9 @@ ngx_guildlog_row_needs(ngx_guildlog_known_t *known,
                                                   NGX_GUILDLOG_KNOWN_GUILD,
                                                   event->guild);
 
-                } else if (set->part == NULL) {
-                    switch (set->field) {
-
-                    case NGX_GUILDLOG_ENTRY_EXECUTOR:
-                    case NGX_GUILDLOG_ENTRY_TARGET:
-                        rc |= row_need(known, event,
-                                         NGX_GUILDLOG_KNOWN_MEMBER,
-                                         set->paths[n]);
-                        break;
-
-                    case NGX_GUILDLOG_ENTRY_CHANNEL:
-                        rc |= row_need(known, event,
-                                         NGX_GUILDLOG_KNOWN_CHANNEL,
-                                         set->paths[n]);
-                        break;
-
-                    case NGX_GUILDLOG_ENTRY_ROLE_ID:
-                        rc |= row_need(known, event,
-                                         NGX_GUILDLOG_KNOWN_ROLE,
-                                         set->paths[n]);
-                        break;
-                    }
+                } else if (set->part == NULL && row_names[set->field]) {
+                    rc |= row_need(known, event, row_names[set->field],
+                                   set->paths[n]);
                 }
             }
         }
@@ -162,11 +153,9 @@ row_need(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
         json_array_foreach(json_object_get(event->d, "changes"), i, change) {
             if (row_text_is(json_object_get(change, "key"), path + 7)) {
                 rc |= ngx_guildlog_known_need(known, event->guild, kind,
-                           ngx_guildlog_event_id(json_object_get(change,
-                                                               "new_value")));
+                           ngx_guildlog_event_id_of(change, "new_value"));
                 rc |= ngx_guildlog_known_need(known, event->guild, kind,
-                           ngx_guildlog_event_id(json_object_get(change,
-                                                               "old_value")));
+                           ngx_guildlog_event_id_of(change, "old_value"));
             }
         }
 
@@ -200,6 +189,14 @@ row_thing(ngx_guildlog_event_t *event, const char *path)
 }
 
 
+json_t *
+ngx_guildlog_row_known(ngx_guildlog_make_t *m, ngx_guildlog_known_kind_e kind,
+    uint64_t id)
+{
+    return ngx_guildlog_known_get(m->known, m->event->guild, kind, id);
+}
+
+
 /* what was known before of what the event is about */
 
 json_t *
@@ -207,24 +204,20 @@ ngx_guildlog_row_was(ngx_guildlog_make_t *m)
 {
     json_t      *was, *roles, *doc, *id;
     size_t       i;
-    uint64_t     guild, who;
-
-    guild = m->event->guild;
+    uint64_t     who;
 
     switch (m->event->what) {
 
     case NGX_GUILDLOG_EVENT_MESSAGE_UPDATE:
     case NGX_GUILDLOG_EVENT_MESSAGE_DELETE:
-        return ngx_guildlog_known_get(m->known, guild,
-                    NGX_GUILDLOG_KNOWN_MESSAGE,
-                    ngx_guildlog_event_id(json_object_get(m->event->d, "id")));
+        return ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_MESSAGE,
+                    ngx_guildlog_event_id_of(m->event->d, "id"));
 
     case NGX_GUILDLOG_EVENT_MESSAGES_DELETE:
         was = ngx_guildlog_row_made(m, json_array());
 
         json_array_foreach(json_object_get(m->event->d, "ids"), i, id) {
-            doc = ngx_guildlog_known_get(m->known, guild,
-                                         NGX_GUILDLOG_KNOWN_MESSAGE,
+            doc = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_MESSAGE,
                                          ngx_guildlog_event_id(id));
 
             if (doc == NULL) {
@@ -244,14 +237,9 @@ ngx_guildlog_row_was(ngx_guildlog_make_t *m)
 
     case NGX_GUILDLOG_EVENT_MEMBER:
     case NGX_GUILDLOG_EVENT_MEMBER_REMOVE:
-        who = ngx_guildlog_event_id(ngx_guildlog_event_reach(m->event->d,
-                                                             "user.id"));
-
-        was = ngx_guildlog_known_get(m->known, guild,
-                                     NGX_GUILDLOG_KNOWN_PERSON, who);
-
-        doc = ngx_guildlog_known_get(m->known, guild,
-                                     NGX_GUILDLOG_KNOWN_MEMBER, who);
+        who = ngx_guildlog_event_id_of(m->event->d, "user.id");
+        was = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_PERSON, who);
+        doc = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_MEMBER, who);
 
         /* who has come back unseen, was nothing before */
 
@@ -268,8 +256,7 @@ ngx_guildlog_row_was(ngx_guildlog_make_t *m)
         }
 
         was = was ? json_copy(was) : json_object();
-        roles = ngx_guildlog_known_get(m->known, guild,
-                                       NGX_GUILDLOG_KNOWN_ROLES, who);
+        roles = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_ROLES, who);
         roles = roles ? roles : json_object_get(doc, "roles");
 
         if (roles && json_object_set(was, "roles", roles) != 0) {
@@ -279,14 +266,14 @@ ngx_guildlog_row_was(ngx_guildlog_make_t *m)
         return ngx_guildlog_row_made(m, was);
 
     case NGX_GUILDLOG_EVENT_VOICE:
-        was = ngx_guildlog_known_get(m->known, guild, NGX_GUILDLOG_KNOWN_VOICE,
-                                     ngx_guildlog_event_id(
-                                     json_object_get(m->event->d, "user_id")));
+        who = ngx_guildlog_event_id_of(m->event->d, "user_id");
+        was = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_VOICE, who);
+
         return was ? was : ngx_guildlog_row_made(m, json_object());
 
     case NGX_GUILDLOG_EVENT_GUILD_UPDATE:
-        return ngx_guildlog_known_get(m->known, guild, NGX_GUILDLOG_KNOWN_GUILD,
-                                      guild);
+        return ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_GUILD,
+                                      m->event->guild);
 
     default:
         return NULL;
@@ -325,7 +312,7 @@ ngx_guildlog_row_is_old(ngx_guildlog_make_t *m)
 
     case NGX_GUILDLOG_EVENT_MESSAGE_DELETE:
         return ngx_guildlog_known_is_gone(m->known, guild,
-                              ngx_guildlog_event_id(json_object_get(d, "id")));
+                              ngx_guildlog_event_id_of(d, "id"));
 
     case NGX_GUILDLOG_EVENT_MESSAGES_DELETE:
         n = 0;
@@ -343,14 +330,13 @@ ngx_guildlog_row_is_old(ngx_guildlog_make_t *m)
     case NGX_GUILDLOG_EVENT_VOICE:
         return ngx_guildlog_known_is_old(m->known, m->event,
                          NGX_GUILDLOG_KNOWN_VOICE,
-                         ngx_guildlog_event_id(json_object_get(d, "user_id")));
+                         ngx_guildlog_event_id_of(d, "user_id"));
 
     case NGX_GUILDLOG_EVENT_MEMBER:
     case NGX_GUILDLOG_EVENT_MEMBER_REMOVE:
         return ngx_guildlog_known_is_old(m->known, m->event,
                          NGX_GUILDLOG_KNOWN_PERSON,
-                         ngx_guildlog_event_id(ngx_guildlog_event_reach(d,
-                                                                "user.id")));
+                         ngx_guildlog_event_id_of(d, "user.id"));
 
     default:
         return 0;
@@ -511,8 +497,7 @@ row_is(ngx_guildlog_make_t *m, const ngx_guildlog_event_when_t *when)
 
     case NGX_GUILDLOG_WHEN_THREAD:
         id = ngx_guildlog_event_id(ngx_guildlog_row_at(m, when->path));
-        value = ngx_guildlog_known_get(m->known, m->event->guild,
-                                       NGX_GUILDLOG_KNOWN_CHANNEL, id);
+        value = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_CHANNEL, id);
 
         return ngx_guildlog_known_is_thread(value);
 
@@ -521,14 +506,13 @@ row_is(ngx_guildlog_make_t *m, const ngx_guildlog_event_when_t *when)
 
         value = json_object_get(m->event->d, "user");
 
-        if (ngx_guildlog_event_id(json_object_get(value, "id")) == id
+        if (ngx_guildlog_event_id_of(value, "id") == id
             && json_is_true(json_object_get(value, "bot")))
         {
             return 1;
         }
 
-        value = ngx_guildlog_known_get(m->known, m->event->guild,
-                                       NGX_GUILDLOG_KNOWN_MEMBER, id);
+        value = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_MEMBER, id);
 
         return json_is_true(json_object_get(value, "bot"));
 
@@ -732,16 +716,14 @@ ngx_guildlog_row_at(ngx_guildlog_make_t *m, const char *path)
     }
 
     if (path[0] == '#') {
-        value = ngx_guildlog_known_get(m->known, m->event->guild,
-                                 NGX_GUILDLOG_KNOWN_CHANNEL,
+        value = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_CHANNEL,
                                  ngx_guildlog_event_id(
                                      ngx_guildlog_row_at(m, path + 1)));
         return json_object_get(value, "name");
     }
 
     if (path[0] == '@') {
-        value = ngx_guildlog_known_get(m->known, m->event->guild,
-                                       NGX_GUILDLOG_KNOWN_THING,
+        value = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_THING,
                                        ngx_guildlog_event_id(
                                            row_thing(m->event, path)));
         dot = ngx_strchr(path, '.');
@@ -770,8 +752,7 @@ ngx_guildlog_row_at(ngx_guildlog_make_t *m, const char *path)
     }
 
     if (ngx_strncmp(path, "guild.", 6) == 0) {
-        value = ngx_guildlog_known_get(m->known, m->event->guild,
-                                       NGX_GUILDLOG_KNOWN_GUILD,
+        value = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_GUILD,
                                        m->event->guild);
         return ngx_guildlog_event_reach(value, path + 6);
     }

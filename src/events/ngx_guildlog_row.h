@@ -45,6 +45,10 @@ const ngx_guildlog_event_kind_t *ngx_guildlog_row_kind(
 ngx_int_t ngx_guildlog_row_needs(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event);
 
+/* what is known in its guild, borrowed; NULL: nothing */
+json_t *ngx_guildlog_row_known(ngx_guildlog_make_t *m,
+    ngx_guildlog_known_kind_e kind, uint64_t id);
+
 /* what was known before of what it is about; NULL: nothing */
 json_t *ngx_guildlog_row_was(ngx_guildlog_make_t *m);
 
