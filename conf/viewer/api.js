@@ -107,6 +107,23 @@ export async function whoSignedIn() {
 }
 
 
+// Where the person is signed in; null where there is no answer.
+export async function listSessions() {
+    const response = await elsewhere(`${BASE}/me/sessions`, 'GET');
+
+    return response?.ok ? response.json().catch(() => null) : null;
+}
+
+
+// Ends one session of the person, or, without its ID, all. False: it goes on.
+export async function endSession(id) {
+    const response = await elsewhere(`${BASE}/me/sessions`
+        + (id && `/${encodeURIComponent(id)}`), 'DELETE');
+
+    return Boolean(response) && [200, 401, 404].includes(response.status);
+}
+
+
 // What one of the person's servers has there, which need not be open; null
 // where there is no answer.
 export async function glance(server, path) {

@@ -197,10 +197,18 @@ async function choose() {
 
 function start() {
     form.remove();
-    fill(me, look(), person ? h('span', {class: 'note'}, foreign(person.name))
-        : null, button(labeled('door', t('sign.out')), async () =>
+    fill(me, look(), person && button(labeled('member', foreign(person.name)),
+        sessions, {class: 'quiet', title: t('sessions.title')}),
+        button(labeled('door', t('sign.out')), async () =>
         await shown?.mayLeave?.() !== false && leave(), {class: 'quiet'}));
     go();
+}
+
+
+async function sessions() {
+    const {showSessions} = await import('./sessions.js');
+
+    showSessions(() => leave());
 }
 
 

@@ -102,6 +102,7 @@ export default async function person() {
     await still();
     await guest();
     await several();
+    await sessions();
 }
 
 
@@ -241,6 +242,63 @@ async function several() {
     await soon(() => cards.first().getByRole('link').textContent(),
         'The Quiet Corner', 'the one of last time comes first');
     await leave(page, 'several servers');
+}
+
+
+// A person sees where they are signed in, and ends that from elsewhere.
+async function sessions() {
+    const pages = [];
+    const enter = () => signedIn(String(BigInt(VISITOR) + 1n), 'Traveller',
+        async () => {
+            const page = await newPage();
+
+            page.expected = /status of 401/;
+            await page.goto(process.env.GUILDLOG_VIEWER);
+            await page.getByRole('button', {name: /Sign in\s+with the/})
+                .click();
+            await page.getByRole('button', {name: 'Traveller'}).waitFor();
+            pages.push(page);
+        });
+
+    await enter();
+    await enter();
+
+    const [here, there] = pages;
+    const dialog = here.getByRole('dialog', {name: 'Where you are signed in'});
+    const items = dialog.locator('.items li');
+    const asks = (page) => page.getByRole('button',
+        {name: /Sign in\s+with the/});
+
+    await here.getByRole('button', {name: 'Traveller'}).click();
+    await soon(() => items.count(), 2, 'a person has two sessions');
+    is(await items.getByText('This browser').count(), 1, '... this is one');
+    is(await items.getByText(/^Signed in .*\d/).count(), 2,
+        '... it is told since when');
+    is(await items.getByText(/^Last used .*(?:ago|now)$/).count(), 2,
+        '... and when they were used');
+    await shoot(here, 'sessions');
+    is(await violations(here), [], 'axe finds nothing');
+    await here.setViewportSize({width: 390, height: 844});
+    is(await outside(here), [], 'nothing sticks out of a phone');
+
+    await items.getByRole('button', {name: /^Sign out/}).click();
+    await soon(() => items.count(), 1, 'the other one is ended');
+    await there.reload();
+    await asks(there).waitFor();
+    ok(true, '... and has to sign in again');
+
+    await enter();
+    await dialog.getByRole('button', {name: 'Sign out everywhere'}).click();
+    await asks(here).waitFor();
+    await soon(() => here.context().cookies().then((all) =>
+        all.filter(({name}) => name === 'guildlog').length), 0,
+    'everywhere is here, too');
+    await pages[2].reload();
+    await asks(pages[2]).waitFor();
+    ok(true, '... and elsewhere');
+    for (const page of pages) {
+        await leave(page, 'sessions');
+    }
 }
 
 
