@@ -66,6 +66,32 @@ export function fill(node, ...children) {
 }
 
 
+const made = new WeakMap();    // the rows of a list, by what they show
+
+
+// Fills a list with what make(row) gives for each of the rows. Where nothing of
+// a row is new it stays as it is, with what has the focus and what is open in
+// it; anew: but for these nodes.
+export function fillRows(list, rows, make, ...anew) {
+    const before = made.get(list) ?? new Map();
+    const now = new Map();
+
+    for (const row of rows) {
+        let key = JSON.stringify(row);
+
+        while (now.has(key)) {
+            key += ' ';
+        }
+
+        const node = before.get(key);
+
+        now.set(key, node && !anew.includes(node) ? node : make(row));
+    }
+    made.set(list, now);
+    fill(list, ...now.values());
+}
+
+
 // Where what had the focus is gone, the first of these nodes that is there and
 // can have it gets it, or the first control in it.
 export function refocus(...nodes) {

@@ -3,12 +3,12 @@
 // and a form that adds one.
 
 import {mayOnlyLook} from './api.js';
-import {button, confirmed, fill, h, newId, refocus} from './dom.js';
+import {button, confirmed, fill, fillRows, h, newId, refocus} from './dom.js';
 import {form} from './form.js';
 import {t} from './texts.js';
 
 
-// read() gives rows or null; line(row, i) shows one; remove(row), if given,
+// read() gives rows or null; line(row) shows one; remove(row), if given,
 // takes it out, after the question question(row), if given; edit(row), if
 // given, is a form for it; turn(row, on), if given, switches it; add(body) adds
 // what the fields say, which begin with the values fresh, and with those of a
@@ -41,21 +41,24 @@ export function itemList({note, empty, read, line, remove, question,
             'aria-label': title}, chips), place);
 
 
-    // at: the line that the reader was at
-    async function show(at) {
+    // here: the line that the reader was at, which is made anew
+    async function show(here) {
         const rows = await read() ?? [];
+        const at = [...items.children].indexOf(here);
 
-        fill(items, rows.length ? rows.map(item)
-            : h('li', {class: 'note'}, empty));
-        if (at !== undefined) {
+        fillRows(items, rows, item, here);
+        if (!rows.length) {
+            fill(items, h('li', {class: 'note'}, empty));
+        }
+        if (here) {
             refocus(items.children[at], items.lastChild, place,
                 document.querySelector('.page h2'));
         }
     }
 
 
-    function item(row, i) {
-        const text = h('div', {id: newId()}, line(row, i));
+    function item(row) {
+        const text = h('div', {id: newId()}, line(row));
         const act = (label, f, looks) => {
             const id = newId();
             return button(label, f, {...looks, id,
@@ -73,23 +76,23 @@ export function itemList({note, empty, read, line, remove, question,
             })});
         const node = h('li', null, text, on,
             edit && !looking && act(t('form.edit'), () => {
-                fill(node, edit(row, () => show(i)));
+                fill(node, edit(row, () => show(node)));
                 refocus(node);
             }),
-            remove && !looking && act(verb, () => take(row, i),
+            remove && !looking && act(verb, () => take(row, node),
                 {class: 'danger'}));
 
         return node;
     }
 
 
-    async function take(row, i) {
+    async function take(row, node) {
         if (question && !await confirmed(question(row), verb)) {
             return;
         }
         await attempt(async () => {
             await remove?.(row);
-            await show(i);
+            await show(node);
         });
     }
 

@@ -23,6 +23,7 @@ export default async function focus() {
 
     await parts();
     await lists();
+    await half();
     await unsaved();
     await types();
     await notifications();
@@ -92,6 +93,28 @@ async function lists() {
             .press('Enter');
         await soon(focused, next, 'after one that is gone, to the next');
     }
+}
+
+
+// what is begun in one line outlives the others
+async function half() {
+    await server.ask('POST', '/tags', {tag_name: 'kept', content: 'text'});
+    await go('tags');
+    await press(/^Edit kept/);
+    await page.locator('.items textarea').fill('half written');
+
+    const fresh = page.locator('form').last();
+
+    await fresh.getByLabel('Name').fill('next');
+    await fresh.getByLabel('Content').fill('text');
+    await fresh.getByRole('button', {name: 'Add'}).press('Enter');
+    await page.locator('.items', {hasText: 'next'}).waitFor();
+    is(await page.locator('.items textarea').inputValue(), 'half written',
+        'a line that is changed stays while another comes');
+    await page.locator('.items').getByRole('button', {name: 'Save'})
+        .press('Enter');
+    await page.locator('.items', {hasText: 'half written'}).waitFor();
+    is(await page.locator('.items li').count(), 2, '... and is saved');
 }
 
 
