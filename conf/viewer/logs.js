@@ -245,10 +245,11 @@ async function drawTimeline(reading) {
     }
 
     await new Promise((resolve) => setTimeout(resolve, QUIET));
-    await countThere(reading.timeline.bars, query, async (counted) => {
-        await leisure(stop.signal);
-        return get('/logs/histogram', counted, stop.signal);
-    }, () => chart.draw());
+    await countThere(reading.timeline.bars, query, pages.retention,
+        async (counted) => {
+            await leisure(stop.signal);
+            return get('/logs/histogram', counted, stop.signal);
+        }, () => chart.draw());
 }
 
 

@@ -88,8 +88,8 @@ export async function show({bot, filters: {member: [id]}},
             && numberOf(COUNTED[i], total, hrefOf('logs', bot, {...all,
                 memberRole: 'target', type: [String(COUNTED[i])]}))));
         fill(parts, sides.map(({node: part}) => part), lists);
-        await draw(chart, queryOf(all), Math.max(first ?? 0,
-            Date.now() - sides[0].retention), signal);
+        await draw(chart, queryOf(all), first ?? 0, sides[0].retention,
+            signal);
     } catch (error) {
         if (!signal.aborted) {
             parts.append(h('p', {class: 'error', role: 'alert'},
@@ -202,12 +202,13 @@ function line(recorded, bot) {
 }
 
 
-async function draw(chart, query, from, signal) {
+async function draw(chart, query, first, kept, signal) {
     const now = Date.now();
+    const from = Math.max(first, now - kept);
     const timeline = barsOf(Math.min(from, now), now, BARS);
 
     chart.show(timeline);
-    await countThere(timeline.bars, query, async (counted) => {
+    await countThere(timeline.bars, query, kept, async (counted) => {
         await leisure(signal);
         return get('/logs/histogram', counted, signal);
     }, () => chart.draw());

@@ -8,6 +8,8 @@ import {partsOf} from './several.js';
 const STEPS = [1000, 5000, 15_000, MINUTE, 5 * MINUTE, 15 * MINUTE,
     30 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY];
 
+const AHEAD = 13 * HOUR;     // less than what the server counts ahead of now
+
 
 // Bars between two times, at most so many: [{from, to, counts}], whose edges
 // are round times of the reader's zone, also when its clocks are changed.
@@ -48,10 +50,10 @@ export function countOne(bars, entry) {
 }
 
 
-// The server counts: read(query) asks it. drawn() is called after each answer,
-// of which the newest come first.
-export async function countThere(bars, filters, read, drawn) {
-    for (const run of runsOf(bars, filters).reverse()) {
+// The server, which keeps entries for so many ms, counts: read(query) asks it.
+// drawn() is called after each answer, of which the newest come first.
+export async function countThere(bars, filters, kept, read, drawn) {
+    for (const run of runsOf(bars, filters, kept).reverse()) {
         const counts = run.bars.map(() => ({}));
 
         for (const part of partsOf(filters)) {
@@ -76,26 +78,29 @@ export async function countThere(bars, filters, read, drawn) {
 
 
 // Bars that are as long as one another, and whole, are one question. The first
-// and the last may be cut: by the filters, by what is kept, by now.
-function runsOf(bars, filters) {
+// and the last may be cut: by the filters, by what is kept, by how far ahead
+// the server looks.
+function runsOf(bars, filters, kept) {
     const after = Number(filters.get('after') ?? -Infinity);
     const before = Number(filters.get('before') ?? Infinity);
-    const length = ({from, to}) => to - from;
+    const first = Math.max(after + 1, Date.now() - kept + MINUTE);
+    const last = Math.min(before, Date.now() + AHEAD);
     const runs = [];
 
-    bars.forEach((bar, i) => {
+    for (const bar of bars) {
         const run = runs.at(-1);
+        const length = bar.from >= first && bar.to <= last
+            && bar.to - bar.from;
 
-        if (i > 1 && i < bars.length - 1
-            && length(bar) === length(run.bars[0]))
-        {
+        if (length && run?.length === length) {
             run.bars.push(bar);
             run.before = bar.to;
         } else {
-            runs.push({bars: [bar], after: Math.max(bar.from - 1, after),
+            runs.push({length, bars: [bar],
+                after: Math.max(bar.from - 1, after),
                 before: Math.min(bar.to, before)});
         }
-    });
+    }
     return runs;
 }
 

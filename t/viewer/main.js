@@ -5,7 +5,7 @@ import {done, ok, startBrowser} from './lib.js';
 const ALL = ['logs', 'look', 'bad-days', 'config', 'hostile', 'live', 'chart',
     'link', 'start', 'reading', 'several', 'preview', 'signing', 'person',
     'trouble', 'focus', 'details', 'people', 'pictures', 'tasks', 'words',
-    'events', 'alerts', 'languages'];
+    'events', 'alerts', 'light', 'languages'];
 const AT_ONCE = 2;
 
 const named = process.argv.slice(2);
