@@ -22,9 +22,9 @@ const RULES = {phone: ['scrollable-region-focusable',
     'aria-required-children']};
 
 // what stays as it is: names, the words of formats, what the API says itself
-const KEPT = new RegExp(['guildlog', 'APP', 'CSV', 'JSON', 'Pro', 'Lite', 'ID',
-    'UTC', 'GMT', '#[0-9a-f]{6}', '[0-9a-f-]{36}', '\\S+@\\S+', 'https?:\\S+',
-    '\\[\\w+\\]', 'discord\\.gg\\S*', 'AKIA\\w+', 'Ann',
+const KEPT = new RegExp(['guildlog', 'APP', 'CSV', '(?:ND)?JSON', 'Pro', 'Lite',
+    'ID', 'UTC', 'GMT', '#[0-9a-f]{6}', '[0-9a-f-]{36}', '\\S+@\\S+',
+    'https?:\\S+', '\\[\\w+\\]', 'discord\\.gg\\S*', 'AKIA\\w+', 'Ann',
     'Bob', 'kB', '-?\\b(?:from|to|in|type|after|before):[-\\w]*']
     .join('|'), 'gi');
 // without those of the service, which the API words
