@@ -1,7 +1,8 @@
 
 /*
  * Links ngx_guildlog_batch.c, ngx_guildlog_columns.c, ngx_guildlog_entry.c,
- * ngx_guildlog_value.c, ngx_guildlog_json.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_refusal.c, ngx_guildlog_value.c, ngx_guildlog_json.c and
+ * ngx_guildlog_utf8.c.
  *
  * A batch of entries.  Each entry becomes a document, which is JSON, or an
  * error with the entry's index.

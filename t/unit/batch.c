@@ -1,7 +1,8 @@
 
 /*
  * Links ngx_guildlog_batch.c, ngx_guildlog_columns.c, ngx_guildlog_entry.c,
- * ngx_guildlog_value.c, ngx_guildlog_json.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_refusal.c, ngx_guildlog_value.c, ngx_guildlog_json.c and
+ * ngx_guildlog_utf8.c.
  *
  * For any batch, SQL gets arrays with one element for every entry, and each
  * entry that is refused has its reason.
@@ -33,23 +34,30 @@ static const case_t  cases[] = {
     { "an empty one", 0, 0, "[]", NGX_OK, "{} []" },
     { "a bad entry first", 0, 0, "[1," ONE "," TWO "]", NGX_OK,
       "{null,\"1\",\"2\"} "
-      "[{\"index\":0,\"error\":\"entry: must be a JSON object\"}]" },
+      "[{\"index\":0,\"error\":\"entry: must be a JSON object\","
+      "\"code\":\"wrong_type\",\"field\":\"entry\"}]" },
     { "last", 0, 0, "[" ONE "," TWO ", {} ]", NGX_OK,
       "{\"1\",\"2\",null} "
-      "[{\"index\":2,\"error\":\"event_id: is required\"}]" },
+      "[{\"index\":2,\"error\":\"event_id: is required\","
+      "\"code\":\"required\",\"field\":\"event_id\"}]" },
     { "brackets in strings", 0, 0,
       "[{\"event_id\":\"]}\\\",[{\\\\\",\"type\":5},{\"count\":1e999}]", NGX_OK,
       "{\"]}\\\",[{\\\\\",null} "
-      "[{\"index\":1,\"error\":\"count: the number is out of range\"}]" },
+      "[{\"index\":1,\"error\":\"count: the number is out of range\","
+      "\"code\":\"out_of_range\",\"field\":\"count\"}]" },
     { "brackets in entries", 0, 0,
       "[{\"event_id\":\"1\",\"type\":5,\"messages\":[{\"attachments\":[]},{}]},"
       "null,[[],{}],1e999]", NGX_OK,
       "{\"1\",null,null,null} "
-      "[{\"index\":1,\"error\":\"body: must be a JSON object or array\"},"
-      "{\"index\":2,\"error\":\"entry: must be a JSON object\"},"
-      "{\"index\":3,\"error\":\"body: must be a JSON object or array\"}]" },
+      "[{\"index\":1,\"error\":\"body: must be a JSON object or array\","
+      "\"code\":\"wrong_type\",\"field\":\"body\"},"
+      "{\"index\":2,\"error\":\"entry: must be a JSON object\","
+      "\"code\":\"wrong_type\",\"field\":\"entry\"},"
+      "{\"index\":3,\"error\":\"body: must be a JSON object or array\","
+      "\"code\":\"wrong_type\",\"field\":\"body\"}]" },
     { "a name with quotes", 0, 0, "[{\"a\\\"b\":1}]", NGX_OK,
-      "{null} [{\"index\":0,\"error\":\"a\\\"b: unknown field\"}]" },
+      "{null} [{\"index\":0,\"error\":\"a\\\"b: unknown field\","
+      "\"code\":\"unknown_field\",\"field\":\"a\\\"b\"}]" },
     { "what an array of SQL would not take as it is", 0, 0,
       "[{\"event_id\":\"NULL\",\"type\":5},"
       "{\"event_id\":\"a,{}\\n\",\"type\":5}]", NGX_OK,
@@ -59,18 +67,22 @@ static const case_t  cases[] = {
     { "a number out of range", 0, 0,
       "[" ONE ",{\"event_id\":\"1\",\"type\":5,\"count\":1e999}," TWO "]",
       NGX_OK, "{\"1\",null,\"2\"} "
-      "[{\"index\":1,\"error\":\"count: the number is out of range\"}]" },
+      "[{\"index\":1,\"error\":\"count: the number is out of range\","
+      "\"code\":\"out_of_range\",\"field\":\"count\"}]" },
     { "a NUL", 0, 0, "[{\"event_id\":\"\\u0000\",\"type\":5}," ONE "]", NGX_OK,
       "{null,\"1\"} "
-      "[{\"index\":0,\"error\":\"event_id: must not contain NUL\"}]" },
+      "[{\"index\":0,\"error\":\"event_id: must not contain NUL\","
+      "\"code\":\"has_nul\",\"field\":\"event_id\"}]" },
     { "a NUL in a name", 0, 0, "[{\"a\\u0000\":1}," ONE "]", NGX_OK,
       "{null,\"1\"} [{\"index\":0,\"error\":"
-      "\"a\\\\u0000: must not contain NUL\"}]" },
+      "\"a\\\\u0000: must not contain NUL\","
+      "\"code\":\"has_nul\",\"field\":\"a\\\\u0000\"}]" },
     /* the output of JSON.stringify() for a text cut inside an emoji */
     { "half a character", 0, 0,
       "[" ONE ",{\"event_id\":\"\\ud83d\",\"type\":5}," TWO "]", NGX_OK,
       "{\"1\",null,\"2\"} [{\"index\":1,\"error\":"
-      "\"event_id: \\\\u is not followed by a character\"}]" },
+      "\"event_id: \\\\u is not followed by a character\","
+      "\"code\":\"not_utf8\",\"field\":\"event_id\"}]" },
     { "it and broken", 0, 0, "[{\"a\":1e999}", NGX_DECLINED,
       "body[0].a: the number is out of range" },
     { "it and a string without an end", 0, 0, "[{\"a\":1e999},\"x]\\",
@@ -101,16 +113,22 @@ static const case_t  cases[] = {
     { "none", 1, 0, " \n", NGX_OK, "{} []" },
     { "a broken line", 1, 0, "{\n" ONE "\n" TWO "x\n5", NGX_OK,
       "{null,\"1\",null,null} "
-      "[{\"index\":0,\"error\":\"body: ends too early\"},"
-      "{\"index\":2,\"error\":\"body: something stands behind its end\"},"
-      "{\"index\":3,\"error\":\"body: must be a JSON object or array\"}]" },
+      "[{\"index\":0,\"error\":\"body: ends too early\","
+      "\"code\":\"not_json\",\"field\":\"body\"},"
+      "{\"index\":2,\"error\":\"body: something stands behind its end\","
+      "\"code\":\"not_json\",\"field\":\"body\"},"
+      "{\"index\":3,\"error\":\"body: must be a JSON object or array\","
+      "\"code\":\"wrong_type\",\"field\":\"body\"}]" },
     { "a key twice in a line", 1, 0, "{\"type\":5,\"type\":5}\n" ONE, NGX_OK,
-      "{null,\"1\"} [{\"index\":0,\"error\":\"type: given twice\"}]" },
+      "{null,\"1\"} [{\"index\":0,\"error\":\"type: given twice\","
+      "\"code\":\"given_twice\",\"field\":\"type\"}]" },
 
     { "many servers", 0, 1, "[" MANY "," ONE "]", NGX_OK,
-      "{\"1\",null} [{\"index\":1,\"error\":\"server: is required\"}]" },
+      "{\"1\",null} [{\"index\":1,\"error\":\"server: is required\","
+      "\"code\":\"required\",\"field\":\"server\"}]" },
     { "one server", 0, 0, "[" MANY "]", NGX_OK,
-      "{null} [{\"index\":0,\"error\":\"server: unknown field\"}]" },
+      "{null} [{\"index\":0,\"error\":\"server: unknown field\","
+      "\"code\":\"unknown_field\",\"field\":\"server\"}]" },
 };
 
 
@@ -253,7 +271,8 @@ test_columns(void)
         "\"name\":null,\"reason\":null,\"count\":null,\"content\":null,"
         "\"contentAfter\":null,\"messages\":[],\"messagesTruncated\":null,"
         "\"emoji\":null,\"action\":null,\"value\":null\n",
-        "[{\"index\":2,\"error\":\"server: is required\"}]"
+        "[{\"index\":2,\"error\":\"server: is required\","
+      "\"code\":\"required\",\"field\":\"server\"}]"
     };
 
     pool = tap_pool();
