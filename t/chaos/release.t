@@ -110,7 +110,7 @@ is system("tar -xzf '$made/guildlog-$version.tar.gz' -C '$dir' && "
     close $out or die $!;
     $says->();
     isnt $?, 0, 'they find a file that was changed';
-    system("cd '$got' && sha256sum * > ../sums; mv ../sums SHA256SUMS") == 0 or die;
+    system("cd '$got' && sha256sum *.* > ../sums; mv ../sums SHA256SUMS") == 0 or die;
     like $says->(), qr/BAD signature/, '... and sums that were made to fit';
 }
 
@@ -165,8 +165,9 @@ for my $suite (@suites) {
     for my $library (@linked) {
         my ($path) = $machine->goes_well("ldd $module", "ldd: $library")
             =~ /^\s*\Q$library\E => (\S+)/m;
-        my ($name) = ($machine->on("dpkg -S $path || dpkg -S \$(realpath $path)"
-            . " || dpkg -S '*/$library'"))[1] =~ /^([\w.+-]+)(?::\w+)?: /m;
+        my ($name) = ($machine->on("(dpkg -S $path || dpkg -S \$(realpath $path)"
+            . " || dpkg -S '*/$library') 2> /dev/null"))[1]
+            =~ /^([\w.+-]+)(?::\w+)?: /m;
         $owner{$name} = 1;
     }
     is_deeply [sort @{ $needs{DYNAMIC_LINK} }], [sort keys %owner],

@@ -59,7 +59,7 @@ sub old_deb {
     # the package of before, by the tool of today
     chomp($deb = shell('mkdir -p "$1"; git -C "$top" archive "$2" '
         . '| tar -xC "$1"; touch "$1/CHANGES"; '
-        . 'cp "$top"/util/{package,lib.sh} "$1/util"; "$1/util/package" "$3"',
+        . 'cp "$top"/util/{package,lib.sh,sbom} "$1/util"; "$1/util/package" "$3"',
         $tree, $commit, $suite) // die "no package of $commit\n");
     return $deb;
 }
