@@ -223,6 +223,45 @@ subtest 'a whole configuration' => sub {
         . '"tags":[{"tag_name":"a","content":"b"}]}', 3, qr/ 400: locale: /);
     is $done, "$server\n  + tag a: content b\n", 'what was done before is told';
     like does("tag list $server"), qr/^a +b/m, '... and was done';
+
+    # the third of five is refused
+
+    my $five = sub {
+        my ($image) = @_;
+        my %tag = map { $_ => { tag_name => $_, content => $_ } } 'a' .. 'e';
+        $tag{c}{image} = $image;
+        $nginx->file('config.json', json->encode({ tags => [@tag{'a' .. 'e'}] }));
+    };
+    does("tag delete $server a");
+    $five->('ftp://example');
+    my ($out, $why, $is) = guildlog("config apply '$file' $server --yes");
+    is $is, 3, 'the third of five is refused';
+    is $out, "$server\n  + tag a: content a\n  + tag b: content b\n",
+        'two were done';
+    like $why, qr/ 400: image: .*\n.*2 of 5 changes were done/, 'says why';
+    is join(' ', $why =~ /^guildlog:   $server: \+ tag (\w)/mg), 'c d e',
+        '... and what is left';
+    my $listed = does("tag list $server");
+    is join(' ', $listed =~ /^(\w) /mg), 'a b', 'which was not done';
+    $five->('https://example/c.png');
+    is does("config apply '$file' $server --yes"), "$server\n  + tag c: content c,"
+        . " image https://example/c.png\n  + tag d: content d\n"
+        . "  + tag e: content e\n", 'run again it does that';
+    is does("config apply '$file' $server --yes"), '', '... and it was all';
+
+    # types
+
+    $nginx->file('config.json', json->encode({ serverlogConfigCustomOptions => [
+        (map { { log_type => $_, enabled => 0 } } 60, 61, 62),
+        { log_type => 63, color => 255 }] }));
+    my @bodies = map { $_->{body} } grep { $_->{path} =~ m{/types$} }
+        @{ decoded((guildlog("config diff '$file' $server --json"))[0]) };
+    is_deeply \@bodies, [{ types => [60, 61, 62], set => { enabled => JSON::PP::false } }],
+        'the same of several types is one request';
+    does("config apply '$file' $server --yes");
+    is_deeply [map { row("logging/settings/$_")->{enabled} } 60, 61, 62],
+        [0, 0, 0], '... which reaches them all';
+    is does("config diff '$file' $server"), '', 'nothing is left';
 };
 
 

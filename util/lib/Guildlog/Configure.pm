@@ -198,8 +198,9 @@ our @configure = (
         sub { config_apply(undef, @_) }],
     ['config apply', 'FILE [SERVER...]', [@do, @bot],
         'Makes the configuration what the file says. Each line that it prints is'
-        . ' one request, and is done as a whole or not at all; it stops at the'
-        . ' first that is refused, and can be run again.',
+        . ' one request, and is done as a whole or not at all. It stops at the'
+        . ' first that is refused, and tells what is left; run again it goes on'
+        . ' with that.',
         sub { config_apply(chosen('yes') // 0, @_) }],
 
     map({ my ($of, $plural, $options) = @$_;
@@ -562,18 +563,27 @@ sub config_apply {
     # all that is there is read before anything is changed
     my %steps = map { my $is = taken_apart(whole($_), 'the service');
         $_ => [steps($is, $want{$_})] } @of;
+    my @todo = map { my $server = $_; map { [$server, @$_] } @{ $steps{$server} } }
+        @of;
     my @told;
 
-    for my $server (@of) {
-        my @steps = @{ $steps{$server} } or next;
-        print "$server\n" if !chosen('json');
-        for (@steps) {
-            my ($what, $method, $pieces, $body) = @$_;
-            send_to($method, $server, $pieces, $body) if $really;
-            push @told, { server => $server, change => $what, method => $method,
-                path => place(@$pieces), body => $body };
-            print '  ', plain($what), "\n" if !chosen('json');
+    if_it_fails(sub {
+        show(\@told) if chosen('json');
+        warning(@told . ' of ' . (@told + @todo) . ' changes were done. When this is'
+            . ' mended run it again: it goes on with what is left, which is');
+        warning("  $_->[0]: $_->[1]") for @todo;
+    }) if $really;
+
+    while (@todo) {
+        my ($server, $what, $method, $pieces, $body) = @{ $todo[0] };
+        send_to($method, $server, $pieces, $body) if $really;
+        shift @todo;
+        if (!chosen('json')) {
+            print "$server\n" if !@told || $told[-1]{server} ne $server;
+            print '  ', plain($what), "\n";
         }
+        push @told, { server => $server, change => $what, method => $method,
+            path => place(@$pieces), body => $body };
     }
     show(\@told) if chosen('json');
     return if !@told || $really;
@@ -699,7 +709,29 @@ sub steps {
             }
         }
     }
-    return @goes, @comes;
+    return @goes, several_types(@comes);
+}
+
+
+# what is the same for several types is one request
+sub several_types {
+    my (%same, @order);
+
+    for my $step (@_) {
+        my ($words, undef, undef, $body) = @$step;
+        my ($type, $change) = $words =~ /^type (\S+): (.*)/s;
+        my $key = $type ? $change . $json->encode($body) : $words;
+        push @order, $key if !$same{$key};
+        push @{ $same{$key} }, [$step, $type];
+    }
+    return map {
+        my @same = @{ $same{$_} };
+        my ($words, $method, undef, $body) = @{ $same[0][0] };
+        my $types = join ', ', map { $_->[1] // () } @same;
+        @same == 1 ? $same[0][0] : [$words =~ s/^type \S+:/types $types:/r, $method,
+            [@{ $path{type} }, 'types'],
+            { types => [map { $_->[0][2][-1] + 0 } @same], set => $body }];
+    } @order;
 }
 
 

@@ -12,7 +12,7 @@ use JSON::PP ();
 use POSIX qw(strftime);
 
 our @EXPORT = qw(show show_entry plain safe_json moment copy nearest usage
-    partly ends_as fail warning);
+    partly ends_as fail if_it_fails warning);
 our $as_json = 0;
 
 # A terminal obeys the first of these, and the others turn the text around them.
@@ -219,10 +219,17 @@ sub distance {
 sub warning { print STDERR 'guildlog: ', plain($_[0]), "\n" }
 
 
+# what is to be told besides when a command stops in the middle
+my $besides = sub { };
+
+sub if_it_fails { ($besides) = @_ }
+
+
 sub fail {
     my ($status, $text) = @_;
 
     warning($text);
+    $besides->();
     exit $status;
 }
 
