@@ -120,7 +120,7 @@ export async function endSession(id) {
     const response = await elsewhere(`${BASE}/me/sessions`
         + (id && `/${encodeURIComponent(id)}`), 'DELETE');
 
-    return Boolean(response) && [200, 401, 404].includes(response.status);
+    return response !== null && [200, 401, 404].includes(response.status);
 }
 
 

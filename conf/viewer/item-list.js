@@ -16,7 +16,7 @@ import {t} from './texts.js';
 // items alone.
 /**
  * @param {{note?: string | null, empty: string, read: () => Promise<any>,
- *     line: (row: any, i: number) => any, remove?: (row: any) => any,
+ *     line: (row: any) => any, remove?: (row: any) => any,
  *     question?: (row: any) => string, verb?: string,
  *     edit?: (row: any, done: () => void) => HTMLElement,
  *     turn?: (row: any, on: boolean) => any,

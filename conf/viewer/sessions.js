@@ -1,3 +1,4 @@
+// @ts-check
 // Where a person is signed in, and an end to that.
 
 import {endSession, listSessions} from './api.js';
@@ -43,7 +44,7 @@ export async function showSessions(leave) {
 
     const everywhere = button(t('sessions.everywhere'), async () => {
         if (await endSession('')) {
-            everywhere.closest('dialog').close();
+            everywhere.closest('dialog')?.close();
             leave();
         } else {
             tell(t('api.undone'));

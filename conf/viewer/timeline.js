@@ -59,9 +59,9 @@ export async function countThere(bars, filters, kept, read, drawn) {
         for (const part of partsOf(filters)) {
             const query = new URLSearchParams(part);
 
-            query.set('after', run.after);
-            query.set('before', run.before);
-            query.set('buckets', run.bars.length);
+            query.set('after', String(run.after));
+            query.set('before', String(run.before));
+            query.set('buckets', String(run.bars.length));
 
             const {from, step, buckets} = await read(query);
 
