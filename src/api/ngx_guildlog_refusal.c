@@ -48,6 +48,7 @@ static const refusal_t  refusal_table[] = {
     { "unknown_field", "only the filter \"words\" has them" },
     { "nothing_set", "must set at least one field" },
     { "given_twice", "given twice" },
+    { "one_value", "must be one value: repeat the parameter for more" },
     { "wrong_type", "must be a string" },
     { "wrong_type", "must be true or false" },
     { "wrong_type", "must be an array" },
@@ -80,6 +81,8 @@ static const refusal_t  refusal_table[] = {
     { "not_a_url", "must be an https URL" },
     { "not_a_hash", "must be # to # letters, digits or underscores" },
     { "not_a_time", "must be a time in ms" },
+    { "not_a_time",
+      "must be an integer from < to >, in milliseconds since 1970" },
     { "not_a_time", "must be the time of an entry" },
     { "not_a_cursor", "must be the cursor of the previous page" },
     { "not_a_cursor", "is not one" },
@@ -93,6 +96,9 @@ static const refusal_t  refusal_table[] = {
     /* a request, a body or an entry */
 
     { "malformed", "malformed request, or a header is too large" },
+    { "too_large", "must be at most > bytes long" },
+    { "wrong_media_type", "must be application/json" },
+    { "wrong_media_type", "must be application/json or application/x-ndjson" },
     { "not_json", "not valid JSON at line #, column #" },
     { "not_json", "ends too early" },
     { "not_json", "something stands behind its end" },

@@ -244,14 +244,16 @@ for my $it (grep { $_->{body}
         my $answer = send_one($it, $path, body => body_with($it),
             defined $type ? (headers => ['Content-Type' => $type]) : ());
         like $answer->status . $answer->text,
-            qr{^415\{"error":"Content-Type: must be application/json[^"]*"\}$},
+            qr{^415\{"error":"Content-Type: must be application/json[^"]*",
+                "code":"wrong_media_type","field":"Content-Type"\}$}x,
             "$it->{id}: " . ($type // 'no type') . ' is not taken as JSON';
     }
 
     my $large = body_with($it) . ' ' x 65_536;
     my $answer = $ask->(substr $large, 0, 65_537);
     is $answer->status . $answer->text,
-        '413{"error":"body: must be at most 65536 bytes long"}',
+        '413{"error":"body: must be at most 65536 bytes long",'
+            . '"code":"too_large","field":"body","max":65536}',
         "$it->{id}: 64 KiB and one";
     is tables($nginx), $before, 'a refused request changes nothing';
 

@@ -18,7 +18,8 @@ while ($table =~ /^    \{ "(\w+)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\}/mg) {
 
 # released: a client may know them
 my @released = qw(
-    required unknown_field nothing_set given_twice wrong_type out_of_range
+    required unknown_field nothing_set given_twice one_value wrong_type
+    out_of_range too_large wrong_media_type
     wrong_length wrong_count not_an_id not_a_url not_a_hash not_a_time
     not_a_cursor unknown_value has_nul not_utf8 not_decoded malformed not_json
     too_deep entry_too_large entry_too_old cannot_be_off taken text_or_image

@@ -85,7 +85,8 @@ sub attack {
 
 
 my %piece = (guild_id => $server, log_id => 5, ignore_type => 4, user_id => 1,
-    filter_id => 'words', tag_id => 1, alert_id => 1, notification_id => 1, id => 5);
+    filter_id => 'words', tag_id => 1, alert_id => 1, notification_id => 1,
+    session_id => 'a', id => 5);
 
 for my $it ($openapi->operations) {
     next if $it->{id} eq 'server_reset';

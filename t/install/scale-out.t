@@ -22,8 +22,7 @@ my %edge = (api => "guildlog_limit zone=guildlog requests=$limit window=1h;",
         set_real_ip_from 127.0.0.1;
         real_ip_header X-Forwarded-For;
         location /cookie {
-            add_header Set-Cookie guildlog=@{[ 'a' x 2000 ]};
-            add_header Set-Cookie guildlog=@{[ 'b' x 2000 ]};
+            add_header Set-Cookie guildlog=@{[ 'a' x 512 ]};
             return 204;
         }
 CONF

@@ -12,7 +12,8 @@ use Guildlog::Tool;
 my %elsewhere = (
     '(umask 77; cat > /root/bot.token)    # paste the token, Return, Ctrl-D' => undef,
     'apt-get -y install git' => 't/chaos/install.t',
-    'apt-get -y install npm' => undef,    # it needs systemd and the platform
+    # it needs systemd and the platform
+    'apt-get -y install --no-install-recommends npm' => undef,
     'guildlog import discord 100000000000000001 --bot-token /root/bot.token --deliver'
         => 't/kit/import.t',
     './util/install --server-name logs.example' => 't/chaos/install.t',
