@@ -86,6 +86,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0070_known
 \ir migrate.sql
+\set migration 0071_lease
+\ir migrate.sql
 
 \if :whole
 \else

@@ -327,7 +327,7 @@ typedef struct {
  */
 
 #define NGX_GUILDLOG_DELIVERY_STMTS(S)                                        \
-    S(delivery_lease, 4, "shard, owner, fence, mine, share", DELIVERY)        \
+    S(delivery_lease, 5, "shard, owner, fence, mine, share", DELIVERY)        \
     S(delivery_find, 6, "guild, lane, shard, fence, bot, channel, state, "    \
       "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
       "message, since, ids, verified", DELIVERY)                              \

@@ -427,8 +427,8 @@ delivery_gauges_clear(ngx_guildlog_delivery_t *d, ngx_guildlog_gauge_e from)
 static void
 delivery_lease(ngx_guildlog_delivery_t *d)
 {
-    u_char     give[4 * NGX_GUILDLOG_DELIVERY_SHARDS];
-    ngx_str_t  args[4];
+    u_char     give[4 * NGX_GUILDLOG_DELIVERY_SHARDS], asks[NGX_INT_T_LEN];
+    ngx_str_t  args[5];
 
     args[0] = d->env.me;
     args[1] = d->dead;
@@ -438,6 +438,9 @@ delivery_lease(ngx_guildlog_delivery_t *d)
     d->leaves = ngx_exiting;
 
     ngx_guildlog_lane_tell_bool(&args[3], d->leaves);
+
+    args[4].data = asks;
+    args[4].len = ngx_sprintf(asks, "%ui", ++d->lease_asks) - asks;
 
     d->lease_asked = ngx_current_msec;
     d->lease_at = ngx_current_msec + DELIVERY_LEASE_HEARTBEAT;

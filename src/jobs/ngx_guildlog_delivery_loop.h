@@ -71,6 +71,7 @@ struct ngx_guildlog_delivery_s {
     int64_t                        fences[NGX_GUILDLOG_DELIVERY_SHARDS];
     ngx_uint_t                     mine;     /* shards */
     ngx_uint_t                     share;
+    ngx_uint_t                     lease_asks;   /* so far */
     ngx_msec_t                     lease_asked;
     ngx_msec_t                     lease_until;
 

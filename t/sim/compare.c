@@ -36,7 +36,7 @@ typedef struct {
 static PGconn      *conn, *other;     /* other: a transaction goes on there */
 static uint64_t     seed, chance;
 static int          round_no, nth, verbose, holds, failed;
-static int64_t      last_message, last_webhook, events;
+static int64_t      last_message, last_webhook, events, leases;
 static ngx_str_t    args[8];
 static char         text[8][4096];
 static char         step[4096];       /* the work of the last step */
@@ -212,8 +212,8 @@ static const char  lines_sql[] =
     " d.looks, " ms_of("d.look_at") ") from doubt d union all "
     "select format('shard_lease %s|%s|%s %s', s.shard, s.owner, s.fence, "
     ms_of("s.until") ") from shard_lease s union all "
-    "select format('delivery_node %s %s', n.owner, " ms_of("n.until")
-    ") from delivery_node n union all "
+    "select format('delivery_node %s %s %s', n.owner, " ms_of("n.until")
+    ", n.asked) from delivery_node n union all "
     "select format('refusal %s %s %s', f.guild_id, " ms_of("f.since")
     ", f.n) from refusal f union all "
     "select format('replay %s %s %s %s %s', p.guild_id, p.id, p.lane, p.seq, "
@@ -341,8 +341,8 @@ model_lines(lines_t *lines)
 
     for (i = 0; i < STORE_OWNERS; i++) {
         if (store.owners[i].owner[0]) {
-            line(lines, "delivery_node %s %s", store.owners[i].owner,
-                 ms(store.owners[i].until));
+            line(lines, "delivery_node %s %s %s", store.owners[i].owner,
+                 ms(store.owners[i].until), number(store.owners[i].asked));
         }
     }
 
@@ -743,6 +743,7 @@ op_lease(void)
     arg(1, one_in(8) ? "{\"%s\"}" : "{}", owners[between(0, 2)]);
     arg(2, "%s", give);
     arg(3, one_in(12) ? "true" : "false");
+    arg(4, "%d", (int) (between(1, 4) + leases++ / 2));
     both("delivery_lease");
 }
 
@@ -1289,6 +1290,7 @@ round_begin(int64_t wall)
     memset(marks, 0, sizeof(marks));
     last_message = (wall - STORE_EPOCH - 1000000) << 22;
     last_webhook = 0;
+    leases = 0;
 
     run("truncate guildlog.server, guildlog.lane, guildlog.lane_head,"
         " guildlog.lane_tail, guildlog.lane_ready, guildlog.lane_batch,"

@@ -27,6 +27,10 @@ simulates("-s $seed -r 40 -c 20 -e 40 -n 2", "20 lanes, from seed $seed");
 simulates("-s $seed -r 20 -c 8 -e 60 -n 3 -f 300",
     "three nodes in a storm, from seed $seed");
 
+# shards that were given away after their owner had heard that they are still his
+simulates("-s $_ -r 1 -c 20 -e 40 -n 2", "what was asked first comes last, seed $_")
+    for 20251215, 20252475;
+
 # it is not quiet because nothing happens
 my ($sums) = $many =~ /^(\d+ posts.*)/m;
 unlike $sums // '', qr/(?:^|, )0 /, 'each kind of event happened'

@@ -622,7 +622,7 @@ among(const char *list, const char *owner)
 
 
 static int
-lease_owners(const char *me, const char *dead, int leaves)
+lease_owners(const char *me, const char *dead, int leaves, int64_t asked)
 {
     int             i, n;
     store_owner_t  *o, *slot;
@@ -646,6 +646,7 @@ lease_owners(const char *me, const char *dead, int leaves)
     if (!leaves) {
         snprintf(slot->owner, sizeof(slot->owner), "%s", me);
         slot->until = store.now + STORE_LEASE;
+        slot->asked = asked;
     }
 
     for (i = 0, n = 0; i < STORE_OWNERS; i++) {
@@ -661,14 +662,24 @@ delivery_lease(const ngx_str_t *args, store_answer_t *a)
 {
     int             i, j, have, share, leaves, given[STORE_SHARDS];
     char            me[64], dead[160], give[400], *p;
+    int64_t         asked;
     store_lease_t  *l;
 
     text(&args[0], me, sizeof(me));
     text(&args[1], dead, sizeof(dead));
     text(&args[2], give, sizeof(give));
     leaves = args[3].data[0] == 't';
+    asked = number(&args[4]);
 
-    share = lease_owners(me, dead, leaves);
+    for (i = 0; i < STORE_OWNERS; i++) {
+        if (strcmp(store.owners[i].owner, me) == 0
+            && store.owners[i].asked > asked)
+        {
+            return;
+        }
+    }
+
+    share = lease_owners(me, dead, leaves, asked);
 
     memset(given, 0, sizeof(given));
 

@@ -127,7 +127,7 @@ typedef struct {
 
 typedef struct {
     char              owner[64];
-    int64_t           until;
+    int64_t           until, asked;
 } store_owner_t;
 
 typedef struct {

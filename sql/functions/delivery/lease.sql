@@ -65,9 +65,13 @@ end $$;
 -- by the dead, up to a fair share, and gives away what it wants to give. An
 -- owner who has none has a row all the same: his share stands idle if he died.
 -- What ends later than any lease does is from before the clock went back.
+--
+-- asked: how often he has asked so far. Race: an owner whose answer was lost
+-- asks again, and hears that what he wanted to give is still his. Comes what he
+-- asked first only then, it is not for now. A module of before does not count.
 
 create or replace function delivery_lease(me text, dead text[],
-    give smallint[], leaves boolean)
+    give smallint[], leaves boolean, asked bigint default 0)
 returns setof delivery_shard language plpgsql security definer
 set search_path = guildlog, pg_temp as $$
 declare
@@ -75,14 +79,21 @@ declare
 begin
     perform from shard_lease l order by l.shard for update;
 
+    if exists (select from delivery_node n
+                where n.owner = me and n.asked > delivery_lease.asked)
+    then
+        return;
+    end if;
+
     delete from delivery_node n
      where n.until < clock_timestamp() or n.owner = any (dead)
         or n.owner = me;
     update delivery_node n
        set until = clock_timestamp() + interval '30 s'
      where n.until > clock_timestamp() + interval '30 s';
-    insert into delivery_node (owner, until)
-    select me, clock_timestamp() + interval '30 s' where not leaves;
+    insert into delivery_node (owner, until, asked)
+    select me, clock_timestamp() + interval '30 s', delivery_lease.asked
+     where not leaves;
 
     share := (select ceil(64.0 / greatest(count(*), 1)) from delivery_node);
 

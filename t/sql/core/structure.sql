@@ -167,7 +167,7 @@ $$, $$
         ('keeper', 'delivery_secret', 'mark bytea'),
         ('figures', 'delivery_figures', null),
         ('delivers', 'delivery_lease', 'dead text[], give smallint[], '
-                                       'leaves boolean'),
+                                       'leaves boolean, asked bigint'),
         ('delivers', 'delivery_find', 'mark text, '
                                       'after_guild bigint, '
                                       'after_lane bigint, most integer, '

@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir ../setup.psql
-select plan(97);
+select plan(99);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -87,6 +87,11 @@ select is(count(*)::int, 2, 'what it gives')
  where not mine and shard is not null;
 select is(count(*)::int, 2, 'is taken')
   from delivery_lease('b/1/1', '{}', '{}', false) where mine;
+select count(*) from delivery_lease('b/1/1', '{}', '{}', false, 7) \g /dev/null
+select is(count(*)::int, 0, 'what an owner asked before that comes too late')
+  from delivery_lease('b/1/1', '{}', '{0,1}', false, 6);
+select is(count(*)::int, 2, '... to give anything away')
+  from shard_lease where owner = 'b/1/1';
 select is(count(*)::int, 64, 'what the dead had is taken at once')
   from delivery_lease('a/1/1', '{b/1/1}', '{}', false) where mine;
 select fence from shard_lease where shard = 0 \gset
