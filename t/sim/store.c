@@ -402,19 +402,22 @@ store_sync(store_channel_t *channel, int used)
 
     for (i = 0; i < store.nchannels; i++) {
         c = &store.channels[i];
-        l = c->guild == channel->guild && c->bot == channel->bot
-            ? c->lane : NULL;
 
-        if (l && !c->used && l->state != STORE_CLOSING) {
+        if (c->guild != channel->guild || c->bot != channel->bot) {
+            continue;
+        }
+
+        l = c->lane;
+
+        if (l == NULL && c->used) {
+            lanes_open(c);
+
+        } else if (l && !c->used && l->state != STORE_CLOSING) {
             lanes_leave(l);
 
         } else if (l && c->used && l->state == STORE_CLOSING) {
             lanes_return(l);
         }
-    }
-
-    if (used && channel->lane == NULL) {
-        lanes_open(channel);
     }
 }
 
