@@ -593,10 +593,11 @@ value_bad(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field)
         }
 
         return ngx_guildlog_value_refuse(v,
-                             "must be an integer from %L to %L%s",
-                             field->min, field->max,
                              (field->min == -NGX_GUILDLOG_VALUE_EXACT)
-                             ? ", in milliseconds since 1970" : "");
+                             ? "must be an integer from %L to %L, "
+                               "in milliseconds since 1970"
+                             : "must be an integer from %L to %L",
+                             field->min, field->max);
 
     case NGX_GUILDLOG_ID:
         return ngx_guildlog_value_refuse(v,

@@ -18,6 +18,13 @@
 #define EVENT_NAME   64     /* bytes of t, at most */
 
 
+/* a row of either table begins so */
+
+typedef struct {
+    const char                    *name;
+} event_head_t;
+
+
 typedef struct {
     const char                    *name;
     ngx_guildlog_event_what_e      what;
@@ -472,16 +479,14 @@ event_kind(ngx_guildlog_event_t *event)
 }
 
 
-/* the rows of both tables begin with their name */
-
 static int ngx_libc_cdecl
 event_compare(const void *key, const void *row)
 {
-    const ngx_str_t    *name = key;
-    const char *const  *other = row;
+    const ngx_str_t     *name = key;
+    const event_head_t  *other = row;
 
-    return ngx_memn2cmp(name->data, (u_char *) *other, name->len,
-                        ngx_strlen(*other));
+    return ngx_memn2cmp(name->data, (u_char *) other->name, name->len,
+                        ngx_strlen(other->name));
 }
 
 

@@ -26,18 +26,19 @@ sub alert {
 
 
 # the messages of what the alert says
+my $says = qr/Al(?:ert|arm) \*\*Raid/;
 sub told {
     my ($to) = @_;
     return [grep { json->encode([@$_{qw(content embeds)}])
-        =~ /Al(?:ert|arm) \*\*Raid/ } $platform->messages($to)];
+        =~ /$says/ } $platform->messages($to)];
 }
 
 
-# the title of a message, undef: it has none
+# the title of what it says there, undef: it has none
 sub title {
     my ($message) = @_;
-    return $message->{embeds} && @{ $message->{embeds} }
-        ? $message->{embeds}[0]{title}
+    my ($embed) = grep { json->encode($_) =~ /$says/ } @{ $message->{embeds} || [] };
+    return $embed ? $embed->{title}
         : ($message->{content} =~ /^\*\*(.*)\*\*$/m)[0];
 }
 

@@ -30,7 +30,8 @@ sub failures {
 arrives('one before');
 
 $g->sql(q{create or replace function delivery_expire(me text,
-    after_guild bigint, after_lane bigint, most int) returns setof bigint
+    after_guild bigint, after_lane bigint, most int, apart boolean)
+    returns setof delivery_lane
     language plpgsql as 'begin raise ''no time'' using errcode = ''55P03''; end'});
 $g->sql('update shard_lease set fence = fence + 1');
 wait_for { failures() } 60, 'a sweep fails';

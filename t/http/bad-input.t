@@ -244,7 +244,7 @@ for my $it (grep { $_->{body}
         my $answer = send_one($it, $path, body => body_with($it),
             defined $type ? (headers => ['Content-Type' => $type]) : ());
         like $answer->status . $answer->text,
-            qr{^415\{"error":"Content-Type: must be application/json[^"]*",
+            qr{^415\{"error":"Content-Type:[ ]must[ ]be[ ]application/json[^"]*",
                 "code":"wrong_media_type","field":"Content-Type"\}$}x,
             "$it->{id}: " . ($type // 'no type') . ' is not taken as JSON';
     }
