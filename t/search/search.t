@@ -109,7 +109,8 @@ sub known {
 
 is known(qw(700000000000000004 12345 1)), 'short,Anna-Lena', 'who is known of these';
 is known(12246 .. 12345), 'short', 'a hundred at most';
-is known(12245 .. 12345), '{"error":"id: at most 100"}', '... and no more';
+is known(12245 .. 12345), '{"error":"id: at most 100 items","code":"wrong_count",'
+    . '"field":"id","max":100}', '... and no more';
 like known('ann'), qr/"error":"id: /, '... which are IDs';
 is known('900000000000000001'), '', 'a channel is not a member';
 

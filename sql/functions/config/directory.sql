@@ -346,7 +346,7 @@ begin
     end if;
 
     if cardinality(ids) > 100 then
-        perform refuse(400, 'id: at most 100');
+        perform refuse(400, 'id: at most 100 items');
     end if;
 
     status := 200;
