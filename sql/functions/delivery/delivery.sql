@@ -132,6 +132,15 @@ begin
 end $$;
 
 
+-- Is a lane, or a doubt, to blame for what the database refused with that code?
+-- Else it is busy, away or changed just now: the whole is asked again.
+
+create or replace function delivery_blames(code text)
+returns boolean language sql immutable as $$
+    select code !~ '^(08|25|26|28|3D|3F|40|42|53|55|57|58)'
+$$;
+
+
 -- What the database refused, in one line.
 
 create or replace function delivery_cause(code text, message text)
@@ -175,7 +184,7 @@ begin
         begin
             return query select x.* from delivery_found(ready) x;
         exception when others then
-            if not apart then
+            if not apart or not delivery_blames(sqlstate) then
                 raise;
             end if;
             return next delivery_parked(me, ready.guild_id, ready.lane,
@@ -332,7 +341,7 @@ begin
         begin
             its.head := lane_expire(waits);
         exception when others then
-            if not apart then
+            if not apart or not delivery_blames(sqlstate) then
                 raise;
             end if;
             its.head := null;

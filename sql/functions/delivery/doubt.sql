@@ -58,7 +58,7 @@ begin
         begin
             its := doubt_lane(d);
         exception when others then
-            if not apart then
+            if not apart or not delivery_blames(sqlstate) then
                 raise;
             end if;
             its := null;

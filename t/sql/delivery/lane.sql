@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir ../setup.psql
-select plan(99);
+select plan(100);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -210,6 +210,14 @@ select delivery_lost('a/1/1', :guild, :lane, :fence, :step) \g /dev/null
 select is(state, 'registering', 'a lost webhook is made anew')
   from lane where guild_id = :guild;
 select delivery_lost('a/1/1', :guild, :lane, :fence, :step) \g /dev/null
+create function pg_temp.busy() returns trigger language plpgsql as
+$$ begin raise 'it is busy' using errcode = '40P01'; end $$;
+create trigger busy before insert on lane_batch
+    for each row execute function pg_temp.busy();
+prepare found as select count(*) from delivery_find('a/1/1', :mark, 0, 0);
+select throws_ok('found', '40P01', 'it is busy',
+                 'of what passes no lane is to blame');
+drop trigger busy on lane_batch;
 select count(*) from delivery_find('a/1/1', :mark, 0, 0) \g /dev/null
 select is(pg_temp.delivery(:e5), 'not_delivered webhook_404',
           'a second loss within an hour is final');
