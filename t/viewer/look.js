@@ -68,7 +68,9 @@ async function fill() {
     await server.ask('PATCH', '/config/logging/channels',
         {main_channel: '301'});
     await server.record(...Array.from({length: 300}, (_, i) => (
-        {...kinds[i % kinds.length], timestamp: now - i * 1_300_000 - 1000})));
+        {...kinds[i % kinds.length], timestamp: now - i * 1_300_000 - 1000})),
+    {type: 7, executor: {id: '203', name: 'W'.repeat(32)}, content: 'wide',
+        timestamp: now - 400 * 1_300_000});
     await server.ask('POST', '/config/logging/ignore/0', {value: '301'});
     await server.ask('POST', '/tags', {tag_name: 'rules', content: 'Be kind'});
     await server.ask('PUT', '/config/access/201', {level: 'view'});
