@@ -191,7 +191,8 @@ async function guest() {
 
 // The first page of who has several servers: what each is and how it is there.
 async function several() {
-    const names = ['Pixel Forge', 'The Quiet Corner', 'Bird Watchers'];
+    const names = ['Pixel Forge', 'The Quiet Corner', 'Bird Watchers',
+        'W'.repeat(100)];
     const servers = [];
 
     for (const name of names) {
@@ -221,7 +222,7 @@ async function several() {
     is(await cards.getByRole('link').allInnerTexts().then((all) =>
         all.sort()), names.sort(), 'each server has a card');
     is(await cards.locator('.avatar').allInnerTexts().then((all) =>
-        all.sort()), ['BW', 'PF', 'TQ'], '... with a face');
+        all.sort()), ['BW', 'PF', 'TQ', 'W'], '... with a face');
     await soon(() => card('Pixel').innerText().then((text) =>
         /Pro · Last entry .*ago|now/.test(text)
             && text.includes('Logging was never set up')), true,
@@ -237,6 +238,11 @@ async function several() {
 
     await card('Quiet').click();
     await lines(page).first().waitFor();
+    for (const width of [390, 1000]) {
+        await page.setViewportSize({width, height: 844});
+        is(await outside(page), [],
+            `${width}: a long name leaves room for the rest`);
+    }
     await page.evaluate(() => sessionStorage.removeItem('guildlog.opened'));
     await page.goto(process.env.GUILDLOG_VIEWER);
     await soon(() => cards.first().getByRole('link').textContent(),
