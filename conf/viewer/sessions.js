@@ -2,13 +2,15 @@
 // Where a person is signed in, and an end to that.
 
 import {endSession, listSessions} from './api.js';
-import {badge, button, fill, h, newId, shown} from './dom.js';
+import {badge, button, fill, h, newId, refocus, shown} from './dom.js';
 import {parts, t} from './texts.js';
 import {relativeTime, timeNode} from './time.js';
 
 
 // Shows it until it is closed. leave() signs this browser out, too.
 export async function showSessions(leave) {
+    const title = h('h2', {tabindex: -1, autofocus: true},
+        t('sessions.title'));
     const items = h('ul', {class: 'items'});
     const said = h('p', {class: 'said error', role: 'alert', hidden: true});
 
@@ -16,8 +18,9 @@ export async function showSessions(leave) {
     async function show() {
         const all = await listSessions();
 
-        tell(all ? null : t('api.undone'));
+        tell(all ? null : t('error.failed'));
         fill(items, all?.map(item));
+        refocus(items, title);
     }
 
 
@@ -52,6 +55,6 @@ export async function showSessions(leave) {
     }, {class: 'danger'});
 
     await show();
-    return shown(h('h2', null, t('sessions.title')), items, said,
+    return shown(title, items, said,
         h('p', null, everywhere));
 }

@@ -275,8 +275,12 @@ async function sessions() {
     const asks = (page) => page.getByRole('button',
         {name: /Sign in\s+with the/});
 
+    const focused = () => here.evaluate(() =>
+        document.activeElement.textContent);
+
     await here.getByRole('button', {name: 'Traveller'}).click();
     await soon(() => items.count(), 2, 'a person has two sessions');
+    await soon(focused, 'Where you are signed in', '... Enter ends none');
     is(await items.getByText('This browser').count(), 1, '... this is one');
     is(await items.getByText(/^Signed in .*\d/).count(), 2,
         '... it is told since when');
@@ -289,6 +293,7 @@ async function sessions() {
 
     await items.getByRole('button', {name: /^Sign out/}).click();
     await soon(() => items.count(), 1, 'the other one is ended');
+    await soon(focused, 'Where you are signed in', '... the dialog goes on');
     await there.reload();
     await asks(there).waitFor();
     ok(true, '... and has to sign in again');
