@@ -29,7 +29,7 @@ const PRESETS = [
     [t('types.essential'), ({id, category}) => ESSENTIAL.includes(category)
         || ALSO.includes(id)],
     [CATEGORIES.categoryModlog, ({category}) => category === 'categoryModlog'],
-    [t('filters.everything'), () => true],
+    [t('filters.allTypes'), () => true],
 ];
 
 const SHOWN = {
@@ -236,7 +236,7 @@ class TypeGrid {
             h('td', null, on),
             h('td', {colspan: 4}, number));
 
-        return {category, all, pick, on, number, head, folder,
+        return {all, pick, on, number, head, folder,
             node: h('tbody', null, head, all.map((id) => this.row(id)))};
     }
 
@@ -315,13 +315,13 @@ class TypeGrid {
     }
 
 
-    drawGroup({category, all, pick, on, number, head, folder}) {
+    drawGroup({all, pick, on, number, head, folder}) {
         const shown = all.filter((id) => !this.rows.get(id).node.hidden);
         const states = all.map((id) => this.of(id).enabled !== false);
         const n = states.filter(Boolean).length;
 
         head.hidden = !all.some((id) => this.rows.get(id).fits);
-        folder.ariaExpanded = String(!this.folded.has(category));
+        folder.ariaExpanded = String(shown.length > 0);
         mark(pick, shown.map((id) => this.chosen.has(id)));
         mark(on, states);
         number.textContent = n === all.length ? t('types.everyOn')

@@ -162,10 +162,21 @@ async function types() {
     is(await line('Message edited').isVisible()
         && !await line('Member banned').isVisible(), true,
     'a category is folded');
+    const folder = page.locator('.types-grid .fold', {hasText: 'Moderation'});
+    const find = page.getByLabel('Find a type');
+    is(await folder.getAttribute('aria-expanded'), 'false', '... and says so');
+    await find.fill('banned');
+    is([await line('Member banned').isVisible(),
+        await folder.getAttribute('aria-expanded')], [true, 'true'],
+    '... what is found in it is seen');
+    await find.fill('');
     await page.getByRole('button', {name: 'Moderation', exact: true}).last()
         .click();
-    await page.getByRole('group', {name: 'Log only'})
-        .getByRole('button', {name: 'Moderation'}).click();
+    const presets = page.getByRole('group', {name: 'Log only'})
+        .getByRole('button');
+    is(await presets.allTextContents(), ['Essentials', 'Moderation',
+        'All types'], 'there are presets');
+    await presets.filter({hasText: 'Moderation'}).click();
     is([await page.getByLabel('Log “Member banned”').isChecked(),
         await page.getByLabel('Log “Message edited”').isChecked(),
         await page.getByLabel('Log all of Service').isChecked()],
