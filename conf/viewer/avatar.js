@@ -55,13 +55,15 @@ async function face(node, id) {
 }
 
 
-// over the initials, which stay where it cannot be had
+// instead of the initials, once it is there
 function show(node, sort, id, hash) {
     const size = node.classList.contains('large') ? 128 : 64;
     const src = `${PICTURES}/${sort}/${id}/${hash}.png?size=${size}`;
 
     if (hash && !missing.has(src)) {
-        node.append(h('img', {src, alt: '', onerror({target}) {
+        node.append(h('img', {src, alt: '', onload({target}) {
+            target.parentNode?.replaceChildren(target);
+        }, onerror({target}) {
             missing.add(src);
             target.remove();
         }}));
