@@ -51,7 +51,10 @@ export function tags() {
 
 
 export async function access() {
-    const seen = mayOnlyLook() ? [] : await find('member', '').catch(() => []);
+    const [seen, given] = mayOnlyLook() ? [[], []] : await Promise.all([
+        find('member', '').catch(() => []), part('access')]);
+    const others = seen.filter(({id, name}) => name && id !== '0'
+        && !given?.some((row) => row.user_id === id));
     const path = (user) => `/config/access/${encodeURIComponent(user)}`;
     const put = (user, level) => change('PUT', path(user), {level});
 
@@ -74,9 +77,8 @@ export async function access() {
             {name: 'level', label: t('access.level'), kind: 'choice',
                 options: LEVELS}],
         title: t('form.add'),
-        presets: seen.filter(({id, name}) => name && id !== '0')
-            .slice(0, SEEN).map(({id, name}) => [foreign(name),
-                {user_id: id, level: LEVELS[0][0]}]),
+        presets: others.slice(0, SEEN).map(({id, name}) => [foreign(name),
+            {user_id: id, level: LEVELS[0][0]}]),
         add: ({user_id: user, level}) => put(user, level),
     });
 }

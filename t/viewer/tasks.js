@@ -129,16 +129,21 @@ async function silence(page) {
 
 
 async function access(page) {
+    const offered = page.getByRole('group', {name: 'Add'})
+        .getByRole('button', {name: 'Ann'});
+
     await click(page.getByRole('link', {name: 'Configuration'}));
     await click(page.getByRole('link', {name: 'Access'}));
-    await click(page.getByRole('group', {name: 'Add'})
-        .getByRole('button', {name: 'Ann'}));
+    await click(offered);
     await shoot(page, 'tasks-access');
     await click(page.locator('form').getByRole('button', {name: 'Add'}));
     await soon(async () => (await server.ask('GET', '/config/access')).status,
         200, 'somebody has access');
     const [{user_id: user, level}] = await server.get('/config/access');
     is([user, level], [ANN.id, 'view'], 'they may look');
+    await page.reload();
+    await page.locator('.items', {hasText: 'Ann'}).waitFor();
+    is(await offered.count(), 0, '... and are not offered again');
 }
 
 
