@@ -5,7 +5,7 @@
 import {change, mayOnlyLook, session} from './api.js';
 import {hrefTo} from './address.js';
 import {copier} from './copy.js';
-import {button, fill, h, isolated} from './dom.js';
+import {button, fill, h, isolated, refocus} from './dom.js';
 import {revertOf} from './revert.js';
 import {t} from './texts.js';
 import {MINUTE} from './time.js';
@@ -83,6 +83,7 @@ function doer(label, act, done) {
             said.classList.add('error');
             said.textContent = refusal.message;
         }
+        refocus(said, node, node.closest('.entry')?.querySelector('h2'));
     });
 
     return [node, said];

@@ -4,7 +4,7 @@
 
 import {session} from './api.js';
 import {queryOf, filtersOf} from './address.js';
-import {button, fill, foreign, h, newId, popover} from './dom.js';
+import {button, fill, foreign, h, newId, popover, refocus} from './dom.js';
 import {t} from './texts.js';
 
 const KEY = 'guildlog.views';
@@ -40,6 +40,7 @@ export function savedViews(now, chosen) {
 
                     store(rest);
                     draw();
+                    refocus(list, name);
                 }, {class: 'quiet', 'aria-label': t('views.forget',
                     {name: title})})))
             : h('li', {class: 'note'}, t('views.empty')));

@@ -28,6 +28,8 @@ export default async function focus() {
     await types();
     await notifications();
     await fixes();
+    await entry();
+    await views();
     await leave(page, 'the focus');
 }
 
@@ -157,4 +159,34 @@ async function fixes() {
     await soon(focused, 'Run a live check', 'after a fix, to the report');
     await press('Run a live check');
     await soon(focused, 'Run a live check', '... which is read anew');
+}
+
+
+async function entry() {
+    await server.record({type: 7, executor: {id: '204', name: 'Ann'},
+        content: 'pears'});
+    await page.getByRole('link', {name: 'Logs'}).press('Enter');
+    await page.getByText('pears').first().click();
+    await press('Stop logging Ann');
+    await soon(focused, 'Undo', 'what was done can be undone');
+    await press('Undo');
+    await soon(focused, 'Message edited', '... then the entry is read on');
+    await page.keyboard.press('Escape');
+    await soon(() => page.locator('.entry h2').isVisible(), false,
+        '... and closed');
+}
+
+
+async function views() {
+    const panel = page.locator('.popover:popover-open');
+
+    await press('Saved searches');
+    for (const name of ['one', 'two']) {
+        await panel.getByRole('textbox').fill(name);
+        await panel.getByRole('textbox').press('Enter');
+    }
+    await press('Delete one');
+    await soon(focused, 'two', 'a saved search is deleted, another is left');
+    await press('Delete two');
+    await soon(focused, 'Save this search as', '... and none');
 }
