@@ -154,9 +154,10 @@ function blocksOf(text, entry) {
     for (const line of text.split('\n')) {
         const mark = Object.keys(BLOCKS).find((one) => line.startsWith(one));
         const rest = line.slice(mark?.length ?? 0);
+        const last = blocks.at(-1);
 
-        if (blocks.at(-1)?.mark === mark) {
-            blocks.at(-1)?.lines.push(rest);
+        if (last && last.mark === mark) {
+            last.lines.push(rest);
         } else {
             blocks.push({mark, lines: [rest]});
         }
