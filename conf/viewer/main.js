@@ -250,12 +250,13 @@ async function go() {
 async function leave(why) {
     shut();
     const over = signOut(!why, person);
+    const byToken = !person;
 
     sessionStorage.removeItem(OPENED);
     person = null;
     fill(me, look());
     field.value = '';
-    ask(why);
+    ask(why, byToken && Boolean(why));
     if (!await over && !session) {
         ask(t('sign.still'));
     }
@@ -271,10 +272,11 @@ function shut() {
 }
 
 
-// A right that a person has not is told where it was wanted. What is not saved
-// is not lost.
+// A right that a person has not is told where it was wanted. Of several
+// requests that are refused the first one ends it. What is not saved is not
+// lost.
 function lose(status) {
-    if (person && status !== 401) {
+    if (!session || person && status !== 401) {
         return;
     }
 
@@ -334,7 +336,7 @@ function signInAgain() {
 }
 
 
-function ask(why) {
+function ask(why, byToken = false) {
     const {server: id} = readAddress();
 
     ended.hidden = !why;
@@ -343,7 +345,7 @@ function ask(why) {
     wanted.hidden = !id;
     wanted.textContent = id && t('sign.wanted', {server: id});
     form.hidden = false;
-    offer(false, Boolean(why) || or.open);
+    offer(false, byToken || or.open);
     fill(main, form);
     canSignIn().then((can) => {
         offer(can, !can || or.open);
@@ -374,7 +376,7 @@ form.addEventListener('submit', (event) => {
         return;
     }
     if (!signIn(field.value)) {
-        ask(t('sign.noToken'));
+        ask(t('sign.noToken'), true);
         return;
     }
 
@@ -382,7 +384,7 @@ form.addEventListener('submit', (event) => {
 
     field.value = '';
     if (id && id !== session.server) {
-        ask(t('sign.otherServer'));
+        ask(t('sign.otherServer'), true);
     } else {
         start();
     }

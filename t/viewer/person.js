@@ -247,6 +247,11 @@ async function several() {
     await page.goto(process.env.GUILDLOG_VIEWER);
     await soon(() => cards.first().getByRole('link').textContent(),
         'The Quiet Corner', 'the one of last time comes first');
+    await page.context().clearCookies();
+    await cards.first().click();
+    await page.getByText('your session has ended').waitFor();
+    await soon(() => page.evaluate(() => document.activeElement.textContent),
+        'Sign in with the platform', 'who is signed out is led to the way in');
     await leave(page, 'several servers');
 }
 
