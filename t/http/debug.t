@@ -33,7 +33,7 @@ like story('request ends', 'GET', "$at/logs", token => $token), qr/
     endpoint\ "logs_page",\ server\ "$server"\n
     page\ cache:\ not\ known\n
     submits\ "logs_pieces"\n
-    result:\ outcome\ 0,\ 3\ rows,\ \d+\ us\n
+    result:\ outcome\ 0,\ 4\ rows,\ \d+\ us\n
     answers\ 200,\ length\ \d+\n
     request\ ends\ with\ 0\n
 /x, 'a page';
