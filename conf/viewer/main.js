@@ -250,13 +250,12 @@ async function go() {
 async function leave(why) {
     shut();
     const over = signOut(!why, person);
-    const byToken = !person;
 
     sessionStorage.removeItem(OPENED);
     person = null;
     fill(me, look());
     field.value = '';
-    ask(why, byToken && Boolean(why));
+    ask(why);
     if (!await over && !session) {
         ask(t('sign.still'));
     }
@@ -272,9 +271,8 @@ function shut() {
 }
 
 
-// A right that a person has not is told where it was wanted. Of several
-// requests that are refused the first one ends it. What is not saved is not
-// lost.
+// A right that a person has not is told where it was wanted. The first refusal
+// of several is the end. What is not saved is not lost.
 function lose(status) {
     if (!session || person && status !== 401) {
         return;
@@ -336,7 +334,7 @@ function signInAgain() {
 }
 
 
-function ask(why, byToken = false) {
+function ask(why) {
     const {server: id} = readAddress();
 
     ended.hidden = !why;
@@ -345,7 +343,7 @@ function ask(why, byToken = false) {
     wanted.hidden = !id;
     wanted.textContent = id && t('sign.wanted', {server: id});
     form.hidden = false;
-    offer(false, byToken || or.open);
+    offer(false, or.open);
     fill(main, form);
     canSignIn().then((can) => {
         offer(can, !can || or.open);
@@ -376,7 +374,7 @@ form.addEventListener('submit', (event) => {
         return;
     }
     if (!signIn(field.value)) {
-        ask(t('sign.noToken'), true);
+        ask(t('sign.noToken'));
         return;
     }
 
@@ -384,7 +382,7 @@ form.addEventListener('submit', (event) => {
 
     field.value = '';
     if (id && id !== session.server) {
-        ask(t('sign.otherServer'), true);
+        ask(t('sign.otherServer'));
     } else {
         start();
     }
