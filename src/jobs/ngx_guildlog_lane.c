@@ -381,7 +381,7 @@ lane_post(ngx_guildlog_lane_t *lane)
 
     ngx_guildlog_assert(lane->upto > lane->head);
     ngx_guildlog_assert(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED);
-    ngx_guildlog_assert(lane->body.data && lane->webhook.len);
+    ngx_guildlog_assert(lane->body.data);
     ngx_guildlog_assert(lane->nids > 0);
 
     lane->attempts++;
@@ -389,7 +389,9 @@ lane_post(ngx_guildlog_lane_t *lane)
     lane->attempt_at = ngx_current_msec;
     lane->taken = 0;
 
-    if ((ngx_msec_int_t) (late - ngx_current_msec) > 0) {
+    /* Race: the webhook may have been lost since that was committed */
+
+    if (lane->webhook.len && (ngx_msec_int_t) (late - ngx_current_msec) > 0) {
         rc = ngx_guildlog_lane_call(lane, NGX_GUILDLOG_CALL_EXECUTE,
                                     &lane->webhook, &lane->token,
                                     lane_outcome_posted);

@@ -31,6 +31,9 @@ simulates("-s $seed -r 20 -c 8 -e 60 -n 3 -f 300",
 simulates("-s $_ -r 1 -c 20 -e 40 -n 2", "what was asked first comes last, seed $_")
     for 20251215, 20252475;
 
+# an entry is to be sent, and the lane has no webhook any more
+simulates('-s 20261362 -r 1 -c 8 -e 60 -n 3 -f 300', 'no message without a webhook');
+
 # it is not quiet because nothing happens
 my ($sums) = $many =~ /^(\d+ posts.*)/m;
 unlike $sums // '', qr/(?:^|, )0 /, 'each kind of event happened'
