@@ -389,7 +389,7 @@ lane_post(ngx_guildlog_lane_t *lane)
     lane->attempt_at = ngx_current_msec;
     lane->taken = 0;
 
-    /* Race: the webhook may have been lost since that was committed */
+    /* one that is left while its webhook is looked for has none */
 
     if (lane->webhook.len && (ngx_msec_int_t) (late - ngx_current_msec) > 0) {
         rc = ngx_guildlog_lane_call(lane, NGX_GUILDLOG_CALL_EXECUTE,
