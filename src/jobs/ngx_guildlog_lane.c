@@ -381,7 +381,7 @@ lane_post(ngx_guildlog_lane_t *lane)
 
     ngx_guildlog_assert(lane->upto > lane->head);
     ngx_guildlog_assert(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED);
-    ngx_guildlog_assert(lane->body.data);
+    ngx_guildlog_assert(lane->body.data && lane->webhook.len);
     ngx_guildlog_assert(lane->nids > 0);
 
     lane->attempts++;
@@ -389,9 +389,7 @@ lane_post(ngx_guildlog_lane_t *lane)
     lane->attempt_at = ngx_current_msec;
     lane->taken = 0;
 
-    /* one that is left while its webhook is looked for has none */
-
-    if (lane->webhook.len && (ngx_msec_int_t) (late - ngx_current_msec) > 0) {
+    if ((ngx_msec_int_t) (late - ngx_current_msec) > 0) {
         rc = ngx_guildlog_lane_call(lane, NGX_GUILDLOG_CALL_EXECUTE,
                                     &lane->webhook, &lane->token,
                                     lane_outcome_posted);
@@ -719,7 +717,9 @@ ngx_guildlog_lane_outcome_decide(ngx_guildlog_lane_t *lane, int64_t to,
         lane_memory_drop(lane, lane->n);
     }
 
-    if (lane_outcome_wait(lane) || !lane->verified
+    /* whose channel was given up before it had a webhook has to look for it */
+
+    if (lane_outcome_wait(lane) || !lane->verified || lane->webhook.len == 0
         || !(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED
              || ngx_guildlog_delivery_slot_take(lane)))
     {
