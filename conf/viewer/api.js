@@ -108,10 +108,8 @@ export async function whoSignedIn() {
 
 
 // Where the person is signed in; null where there is no answer.
-export async function listSessions() {
-    const response = await elsewhere(`${BASE}/me/sessions`, 'GET');
-
-    return response?.ok ? response.json().catch(() => null) : null;
+export function listSessions() {
+    return told('/me/sessions');
 }
 
 
@@ -126,8 +124,13 @@ export async function endSession(id) {
 
 // What one of the person's servers has there, which need not be open; null
 // where there is no answer.
-export async function glance(server, path) {
-    const response = await elsewhere(`${BASE}/servers/${server}${path}`, 'GET');
+export function glance(server, path) {
+    return told(`/servers/${server}${path}`);
+}
+
+
+async function told(path) {
+    const response = await elsewhere(BASE + path, 'GET');
 
     return response?.ok ? response.json().catch(() => null) : null;
 }

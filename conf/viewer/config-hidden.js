@@ -21,7 +21,6 @@ export function ignore() {
     function show(list) {
         const [, kind, note] = IGNORE_LISTS[list];
         const path = `/config/logging/ignore/${list}`;
-        let looked = 0;
 
         tabs.forEach((tab, i) => {
             tab.ariaPressed = String(i === list);
@@ -30,8 +29,8 @@ export function ignore() {
             note, empty: t('ignore.empty'),
             read: async () => (await part('serverlogConfigIgnoreStandard')
                 ?? []).filter((row) => row.ignore_type === list),
-            line: ({ignore_value: value}) => kind === 'text'
-                || looked++ >= NAMED ? foreign(value) : named(kind, value),
+            line: ({ignore_value: value}, i) => kind === 'text' || i >= NAMED
+                ? foreign(value) : named(kind, value),
             remove: ({ignore_value: value}) =>
                 change('DELETE', path, {value}),
             fields: [{name: 'value', label: t('form.add'), kind}],

@@ -69,10 +69,10 @@ export function fill(node, ...children) {
 const made = new WeakMap();    // the rows of a list, by what they show
 
 
-// Fills a list with what make(row) gives for each of the rows. Where nothing of
-// a row is new it stays as it is, with what has the focus and what is open in
-// it; anew: but for these nodes.
-export function fillRows(list, rows, make, ...anew) {
+// Fills a list with what make(row, i) gives for each of the rows. Where nothing
+// of a row is new it stays as it is, with what has the focus and what is open
+// in it; anew: but for this node.
+export function fillRows(list, rows, make, anew) {
     const before = made.get(list) ?? new Map();
     const now = new Map();
 
@@ -85,7 +85,7 @@ export function fillRows(list, rows, make, ...anew) {
 
         const node = before.get(key);
 
-        now.set(key, node && !anew.includes(node) ? node : make(row));
+        now.set(key, node && node !== anew ? node : make(row, now.size));
     }
     made.set(list, now);
     fill(list, ...now.values());

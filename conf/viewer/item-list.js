@@ -8,7 +8,7 @@ import {form} from './form.js';
 import {t} from './texts.js';
 
 
-// read() gives rows or null; line(row) shows one; remove(row), if given,
+// read() gives rows or null; line(row, i) shows one; remove(row), if given,
 // takes it out, after the question question(row), if given; edit(row), if
 // given, is a form for it; turn(row, on), if given, switches it; add(body) adds
 // what the fields say, which begin with the values fresh, and with those of a
@@ -16,7 +16,7 @@ import {t} from './texts.js';
 // items alone.
 /**
  * @param {{note?: string | null, empty: string, read: () => Promise<any>,
- *     line: (row: any) => any, remove?: (row: any) => any,
+ *     line: (row: any, i: number) => any, remove?: (row: any) => any,
  *     question?: (row: any) => string, verb?: string,
  *     edit?: (row: any, done: () => void) => HTMLElement,
  *     turn?: (row: any, on: boolean) => any,
@@ -57,8 +57,8 @@ export function itemList({note, empty, read, line, remove, question,
     }
 
 
-    function item(row) {
-        const text = h('div', {id: newId()}, line(row));
+    function item(row, i) {
+        const text = h('div', {id: newId()}, line(row, i));
         const act = (label, f, looks) => {
             const id = newId();
             return button(label, f, {...looks, id,

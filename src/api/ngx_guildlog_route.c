@@ -138,18 +138,16 @@ field  route_live[] = { integer_or("live", 0, 1, "1"), last };
 field  route_button = one_of("", 0, route_buttons);
 field  route_word = text("", 0, 1, 100);
 field  route_log_type = integer("", 0, 0, LAST_TYPE);
-field  route_role_id = id("", 0, 1);
+field  route_some_id = id("", 0, 1);
 field  route_category = one_of("", 0, route_categories);
 field  route_reason = one_of("", 0, route_reasons);
-field  route_entry_id = id("", 0, 1);
-field  route_member_id = id("", 0, 1);
 
 
 /* who is searched for: by a query, or just these */
 
 field  route_found[] = {
     text("query", 0, 0, 100),
-    items("id", &route_member_id),
+    items("id", &route_some_id),
     last
 };
 
@@ -385,7 +383,7 @@ field  route_undelivered[] = {
 };
 
 field  route_replay[] = {
-    list("ids", 0, 1, 1000, &route_entry_id),
+    list("ids", 0, 1, 1000, &route_some_id),
     list("reasons", 0, 1, 12, &route_reason),
     id("channel", 0, 1),
     id("lane", 0, 1),
@@ -407,7 +405,7 @@ field  route_events[] = {
 #define member_fields                                                         \
     text("name", 0, 0, 100),                                                  \
     boolean("bot", 0),                                                        \
-    list("roles", 0, 0, 250, &route_role_id),                                 \
+    list("roles", 0, 0, 250, &route_some_id),                                 \
     hash("avatar", NULLABLE),                                                 \
     last
 

@@ -7,6 +7,7 @@
 use lib 't/lib';
 use Guildlog;
 use Guildlog::Delivery;
+use Guildlog::File;
 use Guildlog::Platform;
 use Time::HiRes qw(time);
 
@@ -237,5 +238,19 @@ subtest 'a step that takes too long each time' => sub {
     let_go_on($guild);
     becomes($guild, $token, $id, 'delivered', 'after the repair it delivers');
 };
+
+# nginx and the schema say alike for which codes a lane is to blame; those of
+# class GL no statement of delivery raises
+
+my @fault = slurp('src/db/ngx_guildlog_db_result.c')
+    =~ /\{ "(\w*)",\s*NGX_GUILDLOG_DB_FAULT_(\w+)/g;
+my @begins = map { $fault[2 * $_] } 0 .. $#fault / 2;
+cmp_ok scalar @begins, '>', 20, 'the table is read';
+for my $code (map { substr "${_}00000", 0, 5 } @begins, qw(21 22 23 54 P0 57014)) {
+    next if $code =~ /^GL/;
+    my ($first) = grep { index($code, $begins[$_]) == 0 } 0 .. $#begins;
+    is $g->sql('select delivery_blames(?)', $code) ? 1 : 0,
+        $fault[2 * $first + 1] eq 'ASKED' ? 1 : 0, "SQLSTATE $code";
+}
 
 done_testing;

@@ -354,13 +354,11 @@ begin
         select '[' || string_agg(row_to_json(r)::text, ',') || ']'
           from (select d.id::text as id, d.name, d.avatar,
                        array_to_json(d.roles::text[]) as roles
-                  from directory_members(guild, ids) d
-                 where ids is not null
-                 union all
-                select d.id::text, d.name, d.avatar,
-                       array_to_json(d.roles::text[])
-                  from directory_find(guild, 0, query) d
-                 where ids is null) r), '[]');
+                  from (select * from directory_members(guild, ids)
+                         where ids is not null
+                         union all
+                        select * from directory_find(guild, 0, query)
+                         where ids is null) d) r), '[]');
 end $$;
 
 

@@ -122,11 +122,22 @@ begin
 end $$;
 
 
+-- Of these servers, those that are known, as a JSON array of strings: for the
+-- module of before.
+
+create or replace function servers_known(guilds bigint[])
+returns text language plpgsql stable as $$
+begin
+    return (select coalesce(json_agg(s.guild_id::text), '[]') from server s
+             where s.guild_id = any (guilds) and s.forgotten_at is null);
+end $$;
+
+
 -- Begins a session of 12 hours of a person who manages these servers, as the
 -- platform says: icons are theirs, access is its token. A person has 20, and
 -- the oldest one goes. 403: there was one of that id, so somebody signs in with
--- what has been used. The body is for the module of before, which says no more
--- than guilds: those that are known.
+-- what has been used. The module of before says no more than guilds. The body:
+-- servers_known().
 
 create or replace function session_begin(id text, user_id bigint, name text,
     guilds bigint[], avatar text default null, icons text[] default null,
@@ -159,8 +170,7 @@ begin
                    offset 20);
     end if;
 
-    body := (select coalesce(json_agg(s.guild_id::text), '[]') from server s
-              where s.guild_id = any (told) and s.forgotten_at is null);
+    body := servers_known(told);
 end $$;
 
 
@@ -202,8 +212,8 @@ begin
 end $$;
 
 
--- The platform was asked anew. 401: the session is over. The body is as that of
--- session_begin().
+-- The platform was asked anew. 401: the session is over. The body:
+-- servers_known().
 
 create or replace function session_renew(token text, guilds bigint[],
     icons text[] default null, out status int, out body text)
@@ -229,8 +239,7 @@ begin
         end if;
     end if;
 
-    body := (select coalesce(json_agg(s.guild_id::text), '[]') from server s
-              where s.guild_id = any (told) and s.forgotten_at is null);
+    body := servers_known(told);
 end $$;
 
 

@@ -133,7 +133,8 @@ end $$;
 
 
 -- Is a lane, or a doubt, to blame for what the database refused with that code?
--- Else it is busy, away or changed just now: the whole is asked again.
+-- Else it is busy, away or changed just now: the whole is asked again. As nginx
+-- has it in its table (src/db/ngx_guildlog_db_result.c; t/delivery/bad-row.t).
 
 create or replace function delivery_blames(code text)
 returns boolean language sql immutable as $$
