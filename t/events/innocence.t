@@ -102,11 +102,10 @@ for my $kind (sort keys %kind) {
         "$kind: of $clear that are clear, $missed are not named ($named in all)";
 }
 
+my %left = map { $_->{type} == 2 ? ($_->{target}{id} => 1) : () } values %entry;
 my @double = grep {
-    my $act = $_;
-    $act->{kind} eq 'kick' && $act->{audit} && $entry{"$act->{guild} $act->{audit}"}
-        && $act->{audit_at} <= $act->{at} + 5000 && !is_late($act)
-        && grep { $_->{type} == 2 && $_->{target}{id} eq $act->{about} } values %entry
+    $_->{kind} eq 'kick' && $_->{audit} && $entry{"$_->{guild} $_->{audit}"}
+        && $_->{audit_at} <= $_->{at} + 5000 && !is_late($_) && $left{ $_->{about} }
 } @acts;
 is scalar @double, 0, 'nobody who was kicked has left';
 
