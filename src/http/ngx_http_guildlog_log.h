@@ -8,7 +8,7 @@
 
 
 #include "http/ngx_http_guildlog_call.h"
-#include "log/ngx_guildlog_places.h"
+#include "log/ngx_guildlog_pieces.h"
 
 
 /*

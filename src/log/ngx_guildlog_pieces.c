@@ -1,6 +1,7 @@
 
 /*
- * Counting in pieces of a page, and putting their entries in order.
+ * Counting in pieces of a page, and putting their entries in order; what became
+ * of places, and cursors.
  */
 
 #include "log/ngx_guildlog_pieces.h"
@@ -52,6 +53,10 @@ struct ngx_guildlog_pieces_s {
 };
 
 
+#define CURSOR_VERSION  1
+#define CURSOR_BYTES    9
+
+
 static ngx_int_t pieces_types(ngx_guildlog_pieces_t *pieces,
     const ngx_str_t *types, const u_char **set);
 static ngx_int_t pieces_count(ngx_guildlog_pieces_t *pieces, int64_t flags,
@@ -71,6 +76,7 @@ static ngx_int_t pieces_split(ngx_guildlog_pieces_t *pieces,
     pieces_part_t *part);
 static ngx_int_t pieces_split_text(const ngx_str_t *text, ngx_str_t *lines,
     ngx_uint_t n);
+static int ngx_libc_cdecl places_cmp(const void *one, const void *two);
 
 
 ngx_guildlog_pieces_t *
@@ -619,6 +625,177 @@ pieces_split_text(const ngx_str_t *text, ngx_str_t *lines, ngx_uint_t n)
 
         p = end ? end + 1 : NULL;
     }
+
+    return NGX_OK;
+}
+
+
+/*
+ * Ranges of places, in the order of lanes and places.
+ */
+
+
+void
+ngx_guildlog_places_add(ngx_guildlog_places_t *ranges,
+    const ngx_guildlog_places_range_t *range)
+{
+    if (range->first > range->last) {
+        return;
+    }
+
+    ranges->elts[ranges->n++] = *range;
+    ranges->longest = ngx_max(ranges->longest,
+                              range->reason.len + range->message.len);
+}
+
+
+void
+ngx_guildlog_places_add_lane(ngx_guildlog_places_t *ranges, int64_t lane,
+    int64_t head, int64_t upto, int64_t refused)
+{
+    ngx_guildlog_places_range_t  range;
+
+    ngx_memzero(&range, sizeof(ngx_guildlog_places_range_t));
+    range.lane = lane;
+
+    range.first = head + 1;
+    range.last = upto;
+    range.status = 1;
+    ngx_str_set(&range.reason, "in_flight");
+    ngx_guildlog_places_add(ranges, &range);
+
+    range.first = ngx_max(head, upto) + 1;
+    range.last = refused;
+    range.status = 0;
+    ngx_str_set(&range.reason, "retrying");
+    ngx_guildlog_places_add(ranges, &range);
+
+    range.first = ngx_max(range.first, refused + 1);
+    range.last = INT64_MAX;
+    ngx_str_set(&range.reason, "queued");
+    ngx_guildlog_places_add(ranges, &range);
+}
+
+
+void
+ngx_guildlog_places_sort(ngx_guildlog_places_t *ranges)
+{
+    ngx_qsort(ranges->elts, ranges->n, sizeof(ngx_guildlog_places_range_t),
+              places_cmp);
+}
+
+
+static int ngx_libc_cdecl
+places_cmp(const void *one, const void *two)
+{
+    const ngx_guildlog_places_range_t  *a = one, *b = two;
+
+    if (a->lane != b->lane) {
+        return (a->lane < b->lane) ? -1 : 1;
+    }
+
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+
+const ngx_guildlog_places_range_t *
+ngx_guildlog_places_find(const ngx_guildlog_places_t *ranges, int64_t lane,
+    int64_t place)
+{
+    ngx_uint_t                          low, high, middle;
+    const ngx_guildlog_places_range_t  *range;
+
+    low = 0;
+    high = ranges->n;
+
+    /* the last one that begins no later is below "low" */
+
+    while (low < high) {
+        middle = (low + high) / 2;
+        range = &ranges->elts[middle];
+
+        if (range->lane < lane
+            || (range->lane == lane && range->first <= place))
+        {
+            low = middle + 1;
+
+        } else {
+            high = middle;
+        }
+    }
+
+    if (low == 0) {
+        return NULL;
+    }
+
+    range = &ranges->elts[low - 1];
+
+    return (range->lane == lane && place <= range->last) ? range : NULL;
+}
+
+
+/*
+ * A cursor is nine bytes in base64url: the version of the format, then the
+ * id, the highest byte first.
+ */
+
+
+u_char *
+ngx_guildlog_cursor_encode(u_char *dst, int64_t id)
+{
+    u_char      bytes[CURSOR_BYTES];
+    ngx_str_t   text, raw;
+    ngx_uint_t  i;
+
+    bytes[0] = CURSOR_VERSION;
+
+    for (i = 1; i < CURSOR_BYTES; i++) {
+        bytes[i] = (u_char) ((uint64_t) id >> (8 * (8 - i)));
+    }
+
+    raw.data = bytes;
+    raw.len = CURSOR_BYTES;
+    text.data = dst;
+
+    ngx_encode_base64url(&text, &raw);
+
+    return dst + text.len;
+}
+
+
+ngx_int_t
+ngx_guildlog_cursor_decode(const ngx_str_t *cursor, int64_t *id)
+{
+    u_char      bytes[NGX_GUILDLOG_CURSOR_LEN];
+    uint64_t    n;
+    ngx_str_t   text, raw;
+    ngx_uint_t  i;
+
+    if (cursor->len != NGX_GUILDLOG_CURSOR_LEN) {
+        return NGX_DECLINED;
+    }
+
+    text = *cursor;
+    raw.data = bytes;
+
+    if (ngx_decode_base64url(&raw, &text) != NGX_OK
+        || raw.len != CURSOR_BYTES
+        || bytes[0] != CURSOR_VERSION)
+    {
+        return NGX_DECLINED;
+    }
+
+    n = 0;
+
+    for (i = 1; i < CURSOR_BYTES; i++) {
+        n = n << 8 | bytes[i];
+    }
+
+    if (n > INT64_MAX) {
+        return NGX_DECLINED;
+    }
+
+    *id = (int64_t) n;
 
     return NGX_OK;
 }

@@ -1,11 +1,12 @@
 
 /*
- * Links ngx_guildlog_cursor.c.
+ * Links ngx_guildlog_language.c, ngx_guildlog_language_data.c,
+ * ngx_guildlog_pieces.c, ngx_guildlog_json.c and ngx_guildlog_utf8.c.
  *
  * A cursor that is read and written again is the same text.
  */
 
-#include "log/ngx_guildlog_cursor.h"
+#include "log/ngx_guildlog_pieces.h"
 #include "fuzz.h"
 
 

@@ -1,12 +1,13 @@
 
 /*
- * Links ngx_guildlog_cursor.c.
+ * Links ngx_guildlog_language.c, ngx_guildlog_language_data.c,
+ * ngx_guildlog_pieces.c, ngx_guildlog_json.c and ngx_guildlog_utf8.c.
  *
  * "cursor: pass as cursor to get the next page": a cursor is the position and
  * nothing else; any other text is refused.
  */
 
-#include "log/ngx_guildlog_cursor.h"
+#include "log/ngx_guildlog_pieces.h"
 #include "tap.h"
 
 

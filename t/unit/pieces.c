@@ -1,8 +1,8 @@
 
 /*
  * Links ngx_guildlog_json.c, ngx_guildlog_language.c,
- * ngx_guildlog_language_data.c, ngx_guildlog_pieces.c,
- * ngx_guildlog_places.c and ngx_guildlog_utf8.c.
+ * ngx_guildlog_language_data.c, ngx_guildlog_pieces.c and
+ * ngx_guildlog_utf8.c.
  *
  * Pages in pieces, cut at random, say what a walk over all entries would say:
  * how many there are, and which ones are the newest.

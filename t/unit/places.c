@@ -1,12 +1,13 @@
 
 /*
- * Links ngx_guildlog_places.c.
+ * Links ngx_guildlog_language.c, ngx_guildlog_language_data.c,
+ * ngx_guildlog_pieces.c, ngx_guildlog_json.c and ngx_guildlog_utf8.c.
  *
  * The delivery of an entry is what became of its place in a lane: decided in
  * a range of places, or as far as the lane has come.
  */
 
-#include "log/ngx_guildlog_places.h"
+#include "log/ngx_guildlog_pieces.h"
 #include "tap.h"
 
 
