@@ -8,7 +8,7 @@
 #include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_call.h"
 #include "base/ngx_guildlog_json.h"
-#include "platform/ngx_guildlog_verdict.h"
+#include "platform/ngx_guildlog_platform.h"
 #include "shm/ngx_guildlog_quota.h"
 
 

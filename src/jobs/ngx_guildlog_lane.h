@@ -10,7 +10,7 @@
 
 #include "jobs/ngx_guildlog_delivery.h"
 #include "platform/ngx_guildlog_message.h"
-#include "platform/ngx_guildlog_verdict.h"
+#include "platform/ngx_guildlog_platform.h"
 
 
 #define NGX_GUILDLOG_LANE_ENTRIES  20    /* at hand, at most */

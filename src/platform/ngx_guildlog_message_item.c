@@ -3,7 +3,7 @@
  * An entry, read: what all parts of its message ask of it.
  */
 
-#include "platform/ngx_guildlog_message_item.h"
+#include "platform/ngx_guildlog_message_parts.h"
 #include "platform/ngx_guildlog_message_parts.h"
 
 

@@ -7,9 +7,153 @@
 #define _NGX_GUILDLOG_MESSAGE_PARTS_H_INCLUDED_
 
 
-#include "platform/ngx_guildlog_message_item.h"
-#include "platform/ngx_guildlog_message_text.h"
+#include "base/ngx_guildlog_json.h"
+#include "platform/ngx_guildlog_message.h"
+#include "log/ngx_guildlog_language.h"
+#include "api/ngx_guildlog_value.h"
 
+
+/*
+ * Text for the chat platform: counted as the platform counts, in UTF-16
+ * units, and harmless, whoever wrote it.
+ */
+
+/* of a unit, at most: the code points that take four bytes are two units */
+#define NGX_GUILDLOG_MESSAGE_TEXT_UNIT_BYTES  3
+
+#define NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN  1  /* the platform renders it */
+#define NGX_GUILDLOG_MESSAGE_TEXT_LINES     2  /* breaks and blanks stay, else
+                                                  each of them is one space */
+#define NGX_GUILDLOG_MESSAGE_TEXT_QUOTE     4  /* other lines begin with "> " */
+#define NGX_GUILDLOG_MESSAGE_TEXT_SAID      8  /* somebody said it: code,
+                                                  mentions, custom emoji and
+                                                  times are rendered */
+#define NGX_GUILDLOG_MESSAGE_TEXT_SPOILER   16 /* stands in a spoiler */
+
+
+/* may be copied, and put back to what it was */
+
+typedef struct {
+    u_char                        *start;
+    u_char                        *pos;
+    ngx_uint_t                     left;     /* units, until it is full */
+} ngx_guildlog_message_text_t;
+
+
+/* NGX_ERROR: no memory; the text lives as long as the pool */
+ngx_int_t ngx_guildlog_message_text_init(ngx_guildlog_message_text_t *text,
+    ngx_pool_t *pool, ngx_uint_t units);
+
+/*
+ * A text of at most that many units that grows behind another, in its memory
+ * and, once it is closed, at its cost.  *s is what was written.
+ */
+void ngx_guildlog_message_text_open(ngx_guildlog_message_text_t *text,
+    const ngx_guildlog_message_text_t *behind, ngx_uint_t units);
+void ngx_guildlog_message_text_close(const ngx_guildlog_message_text_t *text,
+    ngx_guildlog_message_text_t *behind, ngx_str_t *s);
+
+/* words and marks of our own, short, the whole or nothing; 1: the whole */
+ngx_uint_t ngx_guildlog_message_text_add(ngx_guildlog_message_text_t *text,
+    const char *fmt, ...);
+
+/* the same of any length, as it is */
+ngx_uint_t ngx_guildlog_message_text_put(ngx_guildlog_message_text_t *text,
+    const ngx_str_t *s);
+
+/*
+ * Somebody else's text, cut with a "…" to at most max units.  Nothing
+ * of it is markup or becomes a link, but for what SAID says.  What cannot be
+ * seen is left out, and nothing such is added.  Returns the number of units,
+ * 0: there was nothing to see.
+ */
+ngx_uint_t ngx_guildlog_message_text_user(ngx_guildlog_message_text_t *text,
+    const ngx_str_t *s, ngx_uint_t max, ngx_uint_t flags);
+
+ngx_uint_t ngx_guildlog_message_text_units(const u_char *p, size_t len);
+
+
+#define NGX_GUILDLOG_MESSAGE_CHAR_LAST  0x10ffff
+
+
+/*
+ * An entry, read.
+ */
+
+/* 9999-12-31T23:59:59.999Z */
+#define NGX_GUILDLOG_MESSAGE_LAST_MS  253402300799999LL
+
+
+/* who or what an entry names; empty texts where it tells none */
+
+typedef struct {
+    ngx_str_t                            id;
+    ngx_str_t                            name;
+    ngx_str_t                            avatar;   /* the hash of a picture */
+    const char                          *mention;  /* what stands before the
+                                                      id; NULL: nobody knows
+                                                      what it is, or it is no
+                                                      more */
+    ngx_uint_t                           places;   /* of a sentence, as bits */
+    unsigned                             known:1;  /* by an id */
+    unsigned                             user:1;
+    unsigned                             zero:1;   /* that id: of an executor,
+                                                      the dashboard */
+} ngx_guildlog_message_who_t;
+
+
+/* lives as long as the pool it was read with */
+
+typedef struct {
+    json_t                              *json;
+    const ngx_guildlog_message_conf_t   *conf;
+    ngx_uint_t                           type;
+    ngx_uint_t                           marks;   /* of the type */
+    ngx_str_t                            id;
+    json_int_t                           ms;
+    unsigned                             plain:1;
+    unsigned                             compact:1;
+    unsigned                             spoilers:1;  /* what it says is a
+                                                         message's content */
+    unsigned                             gone:1;
+    unsigned                             same:1;   /* executor and target */
+    unsigned                             alert:1;  /* of the guild */
+    ngx_guildlog_message_who_t           executor;
+    ngx_guildlog_message_who_t           target;
+    ngx_guildlog_message_who_t           channel;
+    ngx_str_t                            role;    /* that the message of an
+                                                     alert mentions; empty:
+                                                     none */
+    ngx_uint_t                           told;    /* bits of places, by its
+                                                     sentence */
+} ngx_guildlog_message_item_t;
+
+
+/* NGX_DECLINED: it is none; NGX_ERROR: out of memory */
+ngx_int_t ngx_guildlog_message_item_read(ngx_guildlog_message_item_t *item,
+    ngx_pool_t *pool, const ngx_guildlog_message_entry_t *entry);
+
+const char *ngx_guildlog_message_item_title(
+    const ngx_guildlog_message_item_t *item);
+const char *ngx_guildlog_message_item_label(
+    const ngx_guildlog_message_item_t *item, ngx_guildlog_label_e label);
+ngx_int_t ngx_guildlog_message_item_color(
+    const ngx_guildlog_message_item_t *item);
+
+/* by one of the three names; others are not asked for */
+const ngx_guildlog_message_who_t *ngx_guildlog_message_item_who(
+    const ngx_guildlog_message_item_t *item, const char *key);
+
+/* the person it is about: the target, else who did it; NULL: nobody */
+const ngx_guildlog_message_who_t *ngx_guildlog_message_item_person(
+    const ngx_guildlog_message_item_t *item);
+
+/* a string's bytes in the tree; empty where there is no such string */
+void ngx_guildlog_message_item_get(const json_t *object, const char *key,
+    ngx_str_t *s);
+
+
+/* something under a label, and what is around all of them */
 
 #define NGX_GUILDLOG_MESSAGE_PARTS    16
 

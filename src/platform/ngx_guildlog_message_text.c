@@ -5,7 +5,7 @@
  * code that is cut is closed.
  */
 
-#include "platform/ngx_guildlog_message_text.h"
+#include "platform/ngx_guildlog_message_parts.h"
 
 
 #define MESSAGE_TEXT_MARK    "\xe2\x80\xa6"

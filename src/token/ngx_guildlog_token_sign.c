@@ -13,7 +13,6 @@
 #include <openssl/params.h>
 #include <openssl/pem.h>
 #include "base/ngx_guildlog_json.h"
-#include "token/ngx_guildlog_token_sign.h"
 #include "token/ngx_guildlog_token_verify.h"
 
 

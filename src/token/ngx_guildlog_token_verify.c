@@ -14,7 +14,6 @@
 #include "token/ngx_guildlog_token_verify.h"
 #include "base/ngx_guildlog_json.h"
 #include "api/ngx_guildlog_value.h"
-#include "token/ngx_guildlog_token_sign.h"
 
 
 #define TOKEN_VERIFY_TEXT_MAX    8192

@@ -68,4 +68,11 @@ ngx_int_t ngx_guildlog_token_check_openssl(const ngx_guildlog_token_key_t *key,
     const ngx_str_t *text, ngx_pool_t *pool);
 
 
+/* a signature by OpenSSL, as RFC 7518 and RFC 8037 have it */
+
+/* with key->material; NGX_DECLINED: another signature, NGX_ERROR: no memory */
+ngx_int_t ngx_guildlog_token_sign_verify(const ngx_guildlog_token_key_t *key,
+    const ngx_str_t *input, const ngx_str_t *signature);
+
+
 #endif /* _NGX_GUILDLOG_TOKEN_VERIFY_H_INCLUDED_ */

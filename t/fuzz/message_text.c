@@ -5,7 +5,7 @@
  * Text of others stays within its limit and valid UTF-8.
  */
 
-#include "platform/ngx_guildlog_message_text.h"
+#include "platform/ngx_guildlog_message_parts.h"
 #include "base/ngx_guildlog_utf8.h"
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 
 /*
- * Links ngx_guildlog_verdict.c, ngx_guildlog_platform.c,
+ * Links ngx_guildlog_platform.c,
  * ngx_guildlog_client_response.c, ngx_guildlog_value.c, ngx_guildlog_json.c
  * and ngx_guildlog_utf8.c.
  *
@@ -8,7 +8,7 @@
  * ids and tokens in it may be sent back to the platform.
  */
 
-#include "platform/ngx_guildlog_verdict.h"
+#include "platform/ngx_guildlog_platform.h"
 #include "fuzz.h"
 
 
