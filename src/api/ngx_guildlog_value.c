@@ -4,7 +4,7 @@
  */
 
 #include "api/ngx_guildlog_value.h"
-#include "base/ngx_guildlog_utf8.h"
+#include "base/ngx_guildlog.h"
 
 
 #define VALUE_ID_LEN   20

@@ -3,7 +3,7 @@
  * UTF-8 by its bytes.
  */
 
-#include "base/ngx_guildlog_utf8.h"
+#include "base/ngx_guildlog.h"
 
 
 static size_t utf8_plain(const u_char *p, size_t len);

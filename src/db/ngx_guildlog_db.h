@@ -263,7 +263,7 @@ void ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_conn_read_pending(ngx_guildlog_db_conn_t *conn);
 
 
-/* db_query.c */
+/* db_result.c */
 
 ngx_guildlog_db_query_t *ngx_guildlog_db_query_create(
     ngx_guildlog_db_pool_t *pool, const ngx_guildlog_stmt_t *stmt,

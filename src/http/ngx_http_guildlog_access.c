@@ -4,7 +4,7 @@
  * guildlog_auth.
  */
 
-#include "http/ngx_http_guildlog_access.h"
+#include "http/ngx_http_guildlog_call.h"
 #include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_request.h"
 

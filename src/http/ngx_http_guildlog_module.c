@@ -3,7 +3,7 @@
  * The directives, their inheritance, and the handlers of nginx's phases.
  */
 
-#include "http/ngx_http_guildlog_access.h"
+#include "http/ngx_http_guildlog_call.h"
 #include "http/ngx_http_guildlog_conf.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "shm/ngx_guildlog_seats.h"

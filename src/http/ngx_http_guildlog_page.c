@@ -4,7 +4,6 @@
  */
 
 #include "http/ngx_http_guildlog_search.h"
-#include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
 #include "base/ngx_guildlog_json.h"

@@ -4,7 +4,6 @@
  * caller.
  */
 
-#include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_response.h"
 #include "api/ngx_guildlog_refusal.h"
 

@@ -8,7 +8,7 @@
  * samples, and the form makes JSON or text of them.
  */
 
-#include "http/ngx_http_guildlog_access.h"
+#include "http/ngx_http_guildlog_call.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog.h"

@@ -7,7 +7,6 @@
  */
 
 #include "http/ngx_http_guildlog_search.h"
-#include "http/ngx_http_guildlog_log.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_stream.h"

@@ -4,7 +4,7 @@
  */
 
 #include "log/ngx_guildlog_batch.h"
-#include "base/ngx_guildlog_utf8.h"
+#include "base/ngx_guildlog.h"
 
 
 /* bytes, for what is parsed of one line */

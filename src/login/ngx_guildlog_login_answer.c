@@ -5,7 +5,7 @@
 
 #include "login/ngx_guildlog_login.h"
 #include "api/ngx_guildlog_value.h"
-#include "base/ngx_guildlog_utf8.h"
+#include "base/ngx_guildlog.h"
 
 
 /* of the person at a server: administrator, manage server */

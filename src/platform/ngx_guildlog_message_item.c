@@ -4,7 +4,6 @@
  */
 
 #include "platform/ngx_guildlog_message_parts.h"
-#include "platform/ngx_guildlog_message_parts.h"
 
 
 /* the first moment of an id, and what a young account is, in ms */

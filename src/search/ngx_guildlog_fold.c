@@ -4,7 +4,7 @@
  */
 
 #include "search/ngx_guildlog_fold.h"
-#include "base/ngx_guildlog_utf8.h"
+#include "base/ngx_guildlog.h"
 
 
 /* the only letter of which folding makes two characters: i and a dot above */

@@ -9,7 +9,7 @@
  */
 
 #include "log/ngx_guildlog_csv.h"
-#include "base/ngx_guildlog_utf8.h"
+#include "base/ngx_guildlog.h"
 #include "fuzz.h"
 
 

@@ -6,7 +6,7 @@
  */
 
 #include "base/ngx_guildlog_json.h"
-#include "base/ngx_guildlog_utf8.h"
+#include "base/ngx_guildlog.h"
 #include "fuzz.h"
 
 

@@ -8,7 +8,7 @@
  */
 
 #include "base/ngx_guildlog_json.h"
-#include "base/ngx_guildlog_utf8.h"
+#include "base/ngx_guildlog.h"
 #include "search/ngx_guildlog_match.h"
 #include "fuzz.h"
 

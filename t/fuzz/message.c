@@ -11,7 +11,7 @@
  */
 
 #include "platform/ngx_guildlog_message.h"
-#include "base/ngx_guildlog_utf8.h"
+#include "base/ngx_guildlog.h"
 #include "base/ngx_guildlog_json.h"
 #include "platform/ngx_guildlog_message_parts.h"
 #include "fuzz.h"

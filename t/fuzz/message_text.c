@@ -6,7 +6,7 @@
  */
 
 #include "platform/ngx_guildlog_message_parts.h"
-#include "base/ngx_guildlog_utf8.h"
+#include "base/ngx_guildlog.h"
 #include "fuzz.h"
 
 

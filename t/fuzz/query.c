@@ -8,7 +8,7 @@
  */
 
 #include "api/ngx_guildlog_route.h"
-#include "base/ngx_guildlog_utf8.h"
+#include "base/ngx_guildlog.h"
 #include "fuzz.h"
 
 

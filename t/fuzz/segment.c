@@ -9,7 +9,7 @@
  * segment: a query of it ends, and never wants more than it has.
  */
 
-#include "base/ngx_guildlog_utf8.h"
+#include "base/ngx_guildlog.h"
 #include "search/ngx_guildlog_build.h"
 #include "search/ngx_guildlog_find.h"
 #include "fuzz.h"

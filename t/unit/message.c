@@ -12,7 +12,7 @@
  */
 
 #include "base/ngx_guildlog_json.h"
-#include "base/ngx_guildlog_utf8.h"
+#include "base/ngx_guildlog.h"
 #include "platform/ngx_guildlog_message_parts.h"
 #include "tap.h"
 
