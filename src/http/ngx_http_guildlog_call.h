@@ -41,7 +41,10 @@ typedef ngx_int_t (*ngx_http_guildlog_result_pt)(
     ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result);
 
 
-/* goes on with what took too long for one turn; returns as that does */
+/*
+ * Goes on with what took too long for one turn, or when what was sent has
+ * left; returns as that does.
+ */
 typedef ngx_int_t (*ngx_http_guildlog_slice_pt)(ngx_http_guildlog_call_t *call);
 
 
@@ -107,6 +110,9 @@ struct ngx_http_guildlog_call_s {
     ngx_guildlog_seat_t           *seat;       /* NULL: none, or uncounted */
     ngx_http_guildlog_search_t    *search;     /* NULL: nothing is searched */
     ngx_http_guildlog_histogram_t *histogram;
+    ngx_chain_t                   *free;       /* of an answer in parts */
+    ngx_chain_t                   *busy;
+    ngx_http_guildlog_slice_pt     left;       /* the last part has */
     ngx_http_guildlog_parts_t     *parts;      /* NULL: none was sent */
     ngx_http_guildlog_export_t    *export;
     ngx_http_guildlog_listener_t  *listener;

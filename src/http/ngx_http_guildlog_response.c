@@ -15,6 +15,9 @@ static ngx_int_t response_send_refusal(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t response_send_failure(ngx_http_request_t *r,
     ngx_uint_t status);
+static ngx_int_t response_flush(ngx_http_guildlog_call_t *call,
+    ngx_chain_t *out);
+static void response_writer(ngx_http_request_t *r);
 
 
 ngx_int_t
@@ -529,4 +532,117 @@ ngx_http_guildlog_response_header_number(ngx_http_request_t *r,
 
     return ngx_http_guildlog_response_header(r, name, &value) ? NGX_OK
                                                               : NGX_ERROR;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_response_write(ngx_http_guildlog_call_t *call, u_char *start,
+    u_char *last, ngx_uint_t more)
+{
+    ngx_buf_t           *b;
+    ngx_chain_t         *out;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    out = ngx_chain_get_free_buf(r->pool, &call->free);
+    if (out == NULL) {
+        return NGX_ERROR;
+    }
+
+    b = out->buf;
+
+    b->start = start;
+    b->pos = start;
+    b->last = last;
+    b->end = last;
+    b->tag = (ngx_buf_tag_t) &ngx_http_guildlog_module;
+    b->memory = (last != start);
+    b->flush = more;
+    b->last_buf = (!more && r == r->main);
+    b->last_in_chain = !more;
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog writes %uz bytes, more %ui", last - start, more);
+
+    if (more) {
+        return response_flush(call, out);
+    }
+
+    return ngx_http_output_filter(r, out) == NGX_ERROR ? NGX_ERROR : NGX_OK;
+}
+
+
+/* goes on, or waits until all has left */
+
+static ngx_int_t
+response_flush(ngx_http_guildlog_call_t *call, ngx_chain_t *out)
+{
+    ngx_event_t               *wev;
+    ngx_http_request_t        *r;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    r = call->request;
+    wev = r->connection->write;
+
+    if (ngx_http_output_filter(r, out) == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    ngx_chain_update_chains(r->pool, &call->free, &call->busy, &out,
+                            (ngx_buf_tag_t) &ngx_http_guildlog_module);
+
+    if (call->busy == NULL && !r->buffered && !r->postponed
+        && !r->connection->buffered)
+    {
+        if (wev->timer_set && !wev->delayed) {
+            ngx_del_timer(wev);
+        }
+
+        r->write_event_handler = ngx_http_request_empty_handler;
+
+        return call->left(call);
+    }
+
+    clcf = ngx_http_get_module_loc_conf(r->main, ngx_http_core_module);
+
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog waits for the reader");
+
+    r->write_event_handler = response_writer;
+
+    if (!wev->delayed) {
+        ngx_add_timer(wev, clcf->send_timeout);
+    }
+
+    if (ngx_handle_write_event(wev, clcf->send_lowat) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return NGX_AGAIN;
+}
+
+
+static void
+response_writer(ngx_http_request_t *r)
+{
+    ngx_connection_t  *c;
+
+    c = r->connection;
+
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, c->log, 0,
+                   "guildlog: the reader takes more");
+
+    if (c->write->timedout) {
+        ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT, "client timed out");
+        c->timedout = 1;
+        ngx_http_finalize_request(r, NGX_HTTP_REQUEST_TIME_OUT);
+        return;
+    }
+
+    if (response_flush(ngx_http_guildlog_call_ctx(r, 0)->call, NULL)
+        != NGX_AGAIN)
+    {
+        ngx_http_finalize_request(r, NGX_ERROR);
+    }
 }

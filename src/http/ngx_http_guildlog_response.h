@@ -76,9 +76,14 @@ ngx_int_t ngx_http_guildlog_response_header_number(ngx_http_request_t *r,
     const char *name, ngx_uint_t n);
 
 
-/* submits the statement of the next part; returns as ask() does */
-typedef ngx_int_t (*ngx_http_guildlog_parts_ask_pt)(
-    ngx_http_guildlog_call_t *call);
+/*
+ * Sends the bytes behind the header of an answer, which stay until they have
+ * left.  NGX_OK: they were the last ones.  With more, call->left() is called
+ * when they have left, which may be at once: returns as that does, or
+ * NGX_AGAIN.  The request ends if its reader takes nothing for send_timeout.
+ */
+ngx_int_t ngx_http_guildlog_response_write(ngx_http_guildlog_call_t *call,
+    u_char *start, u_char *last, ngx_uint_t more);
 
 /* ends the answer so that no client takes it for complete; NGX_ERROR */
 ngx_int_t ngx_http_guildlog_parts_abort(ngx_http_guildlog_call_t *call,

@@ -28,9 +28,7 @@ static void stream_deliver(ngx_http_guildlog_listener_t *listener,
     ngx_http_guildlog_block_t *block);
 static ngx_int_t stream_send(ngx_http_guildlog_listener_t *listener,
     ngx_http_guildlog_block_t *block);
-static ngx_int_t stream_output(ngx_http_guildlog_listener_t *listener,
-    ngx_chain_t *out);
-static void stream_writer(ngx_http_request_t *r);
+static ngx_int_t stream_left(ngx_http_guildlog_call_t *call);
 static void stream_end(ngx_http_guildlog_listener_t *listener);
 
 
@@ -172,7 +170,7 @@ stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     *p++ = '\n';
     text.len = p - text.data;
 
-    if (stream_say(listener, &text) != NGX_OK
+    if (stream_say(listener, &text) == NGX_ERROR
         || ngx_http_guildlog_stream_feed_join(listener) != NGX_OK)
     {
         return NGX_ERROR;
@@ -226,6 +224,7 @@ stream_listener(ngx_http_guildlog_call_t *call)
     listener->heartbeat.cancelable = 1;
 
     call->listener = listener;
+    call->left = stream_left;
     call->ctx->call = call;
 
     return NGX_OK;
@@ -294,7 +293,7 @@ stream_heartbeat(ngx_event_t *ev)
     ngx_http_set_log_request(c->log, r);
 
     if (!listener->sending
-        && stream_say(listener, &comment) != NGX_OK)
+        && stream_say(listener, &comment) == NGX_ERROR)
     {
         ngx_http_guildlog_call_finish(r, NGX_ERROR);
         return;
@@ -340,16 +339,7 @@ stream_deliver(ngx_http_guildlog_listener_t *listener,
                    "guildlog stream: %uz bytes of events up to %L",
                    block->len, listener->since);
 
-    if (stream_send(listener, block) != NGX_OK) {
-        ngx_http_guildlog_call_finish(r, NGX_ERROR);
-        return;
-    }
-
-    if (!listener->sending) {
-        ngx_http_guildlog_stream_fetch_next(listener);
-    }
-
-    ngx_http_guildlog_call_finish(r, NGX_AGAIN);
+    ngx_http_guildlog_call_finish(r, stream_send(listener, block));
 }
 
 
@@ -357,111 +347,37 @@ static ngx_int_t
 stream_send(ngx_http_guildlog_listener_t *listener,
     ngx_http_guildlog_block_t *block)
 {
-    ngx_buf_t    *b;
-    ngx_chain_t  *out;
-
     ngx_guildlog_assert(!listener->sending && listener->block == NULL);
-
-    out = ngx_chain_get_free_buf(listener->call->request->pool,
-                                 &listener->free);
-    if (out == NULL) {
-        return NGX_ERROR;
-    }
 
     listener->block = block;
     listener->sending = 1;
     block->refs++;
 
-    b = out->buf;
-
-    b->start = block->data;
-    b->pos = block->data;
-    b->last = block->data + block->len;
-    b->end = b->last;
-    b->tag = (ngx_buf_tag_t) &ngx_http_guildlog_module;
-    b->memory = 1;
-    b->flush = 1;
-
-    return stream_output(listener, out);
+    return ngx_http_guildlog_response_write(listener->call, block->data,
+                                            block->data + block->len, 1);
 }
 
 
-/* the request ends if its reader takes nothing for send_timeout */
+/* the block has left */
 
 static ngx_int_t
-stream_output(ngx_http_guildlog_listener_t *listener, ngx_chain_t *out)
+stream_left(ngx_http_guildlog_call_t *call)
 {
-    ngx_event_t               *wev;
-    ngx_http_request_t        *r;
-    ngx_http_core_loc_conf_t  *clcf;
+    ngx_http_guildlog_listener_t  *listener;
 
-    r = listener->call->request;
-    wev = r->connection->write;
+    listener = call->listener;
 
     ngx_guildlog_assert(listener->sending && listener->block);
 
-    if (ngx_http_output_filter(r, out) == NGX_ERROR) {
-        return NGX_ERROR;
-    }
+    ngx_http_guildlog_stream_block_free(listener->block);
+    listener->block = NULL;
+    listener->sending = 0;
 
-    ngx_chain_update_chains(r->pool, &listener->free, &listener->busy, &out,
-                            (ngx_buf_tag_t) &ngx_http_guildlog_module);
-
-    if (listener->busy == NULL && !r->buffered && !r->connection->buffered) {
-
-        if (wev->timer_set && !wev->delayed) {
-            ngx_del_timer(wev);
-        }
-
-        r->write_event_handler = ngx_http_request_empty_handler;
-
-        ngx_http_guildlog_stream_block_free(listener->block);
-        listener->block = NULL;
-        listener->sending = 0;
-
-        return NGX_OK;
-    }
-
-    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
-
-    r->write_event_handler = stream_writer;
-
-    if (!wev->delayed) {
-        ngx_add_timer(wev, clcf->send_timeout);
-    }
-
-    return ngx_handle_write_event(wev, clcf->send_lowat);
-}
-
-
-static void
-stream_writer(ngx_http_request_t *r)
-{
-    ngx_connection_t              *c;
-    ngx_http_guildlog_listener_t  *listener;
-
-    c = r->connection;
-    listener = ngx_http_guildlog_call_ctx(r, 0)->call->listener;
-
-    if (c->write->timedout) {
-        ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT,
-                      "client timed out");
-        c->timedout = 1;
-        ngx_http_finalize_request(r, NGX_HTTP_REQUEST_TIME_OUT);
-        return;
-    }
-
-    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, c->log, 0,
-                   "guildlog stream: the reader takes more");
-
-    if (stream_output(listener, NULL) != NGX_OK) {
-        ngx_http_finalize_request(r, NGX_ERROR);
-        return;
-    }
-
-    if (!listener->sending) {
+    if (listener->topic) {
         ngx_http_guildlog_stream_fetch_next(listener);
     }
+
+    return NGX_AGAIN;
 }
 
 

@@ -122,8 +122,6 @@ struct ngx_http_guildlog_listener_s {
     ngx_uint_t                     place;      /* in the last question */
     ngx_event_t                    heartbeat;
     ngx_http_guildlog_block_t     *block;      /* being sent */
-    ngx_chain_t                   *free;
-    ngx_chain_t                   *busy;
 
     ngx_http_guildlog_listener_deliver_pt  deliver;
     ngx_http_guildlog_listener_end_pt      end;
