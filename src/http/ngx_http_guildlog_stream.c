@@ -24,12 +24,9 @@ static void stream_wait(ngx_http_guildlog_listener_t *listener);
 static void stream_heartbeat(ngx_event_t *ev);
 static ngx_int_t stream_say(ngx_http_guildlog_listener_t *listener,
     const ngx_str_t *text);
-static void stream_deliver(ngx_http_guildlog_listener_t *listener,
-    ngx_http_guildlog_block_t *block);
 static ngx_int_t stream_send(ngx_http_guildlog_listener_t *listener,
     ngx_http_guildlog_block_t *block);
 static ngx_int_t stream_left(ngx_http_guildlog_call_t *call);
-static void stream_end(ngx_http_guildlog_listener_t *listener);
 
 
 ngx_int_t
@@ -206,8 +203,6 @@ stream_listener(ngx_http_guildlog_call_t *call)
     cln->data = listener;
 
     listener->call = call;
-    listener->deliver = stream_deliver;
-    listener->end = stream_end;
 
     if (ngx_http_guildlog_filter_read(&filter, r->pool, call->args)
         != NGX_OK)
@@ -286,7 +281,7 @@ stream_heartbeat(ngx_event_t *ev)
                    listener->sending);
 
     if (ngx_time() >= listener->call->ctx->token.exp) {
-        stream_end(listener);
+        ngx_http_guildlog_stream_end(listener);
         return;
     }
 
@@ -325,8 +320,8 @@ stream_say(ngx_http_guildlog_listener_t *listener, const ngx_str_t *text)
 }
 
 
-static void
-stream_deliver(ngx_http_guildlog_listener_t *listener,
+void
+ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
     ngx_http_guildlog_block_t *block)
 {
     ngx_http_request_t  *r;
@@ -383,8 +378,8 @@ stream_left(ngx_http_guildlog_call_t *call)
 
 /* ends the answer in order, or cuts it while its reader is not reading */
 
-static void
-stream_end(ngx_http_guildlog_listener_t *listener)
+void
+ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener)
 {
     ngx_int_t            rc;
     ngx_http_request_t  *r;

@@ -101,14 +101,6 @@ struct ngx_http_guildlog_topic_s {
 };
 
 
-/* both may end the request, and the listener with it */
-
-typedef void (*ngx_http_guildlog_listener_deliver_pt)(
-    ngx_http_guildlog_listener_t *listener, ngx_http_guildlog_block_t *block);
-typedef void (*ngx_http_guildlog_listener_end_pt)(
-    ngx_http_guildlog_listener_t *listener);
-
-
 /* lives in the pool of its request; the feed holds it from join to leave */
 
 struct ngx_http_guildlog_listener_s {
@@ -122,10 +114,6 @@ struct ngx_http_guildlog_listener_s {
     ngx_uint_t                     place;      /* in the last question */
     ngx_event_t                    heartbeat;
     ngx_http_guildlog_block_t     *block;      /* being sent */
-
-    ngx_http_guildlog_listener_deliver_pt  deliver;
-    ngx_http_guildlog_listener_end_pt      end;
-
     unsigned                       sending:1;
     unsigned                       served:1;   /* in the news' served, or in
                                                   the list of those to end */
@@ -138,9 +126,14 @@ ngx_int_t ngx_http_guildlog_stream_feed_join(
 void ngx_http_guildlog_stream_feed_leave(
     ngx_http_guildlog_listener_t *listener);
 
-/* the listener has sent all it had: deliver() is called with what is next */
+/* the listener has sent all it had: it gets what is next */
 void ngx_http_guildlog_stream_fetch_next(
     ngx_http_guildlog_listener_t *listener);
+
+/* both may end the request, and the listener with it */
+void ngx_http_guildlog_stream_deliver(ngx_http_guildlog_listener_t *listener,
+    ngx_http_guildlog_block_t *block);
+void ngx_http_guildlog_stream_end(ngx_http_guildlog_listener_t *listener);
 
 /* an empty one with room for so many bytes; NULL: out of memory */
 ngx_http_guildlog_block_t *ngx_http_guildlog_stream_block_create(size_t size);

@@ -302,7 +302,7 @@ feed_close(ngx_http_guildlog_feed_t *feed)
         q = ngx_queue_head(&topic->listeners);
         listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
-        listener->end(listener);
+        ngx_http_guildlog_stream_end(listener);
     }
 }
 
@@ -552,7 +552,7 @@ feed_tokens(void *data, ngx_guildlog_db_result_t *result)
         q = ngx_queue_head(&ended);
         listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, link);
 
-        listener->end(listener);
+        ngx_http_guildlog_stream_end(listener);
     }
 
     feed_again(feed, 0);
@@ -1011,7 +1011,7 @@ serve_lost(ngx_http_guildlog_topic_t *topic)
         listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
         if (listener->since <= topic->since) {
-            listener->end(listener);
+            ngx_http_guildlog_stream_end(listener);
         }
     }
 
@@ -1119,7 +1119,7 @@ serve_each(ngx_http_guildlog_topic_t *topic, uint64_t end)
         }
 
         if (block->len) {
-            listener->deliver(listener, block);
+            ngx_http_guildlog_stream_deliver(listener, block);
         }
 
         if (block != news->block) {
