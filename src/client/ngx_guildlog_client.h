@@ -24,7 +24,8 @@ typedef struct {
     ngx_str_t                      host;     /* no brackets; ends in a NUL */
     ngx_str_t                      authority;  /* for the header "Host" */
     ngx_str_t                      path;     /* in front of every path */
-    ngx_str_t                      trusted;  /* a file; empty: the system's */
+    ngx_str_t                      trusted;  /* a file in PEM; empty: what the
+                                                system trusts */
     ngx_str_t                      agent;    /* a page about who asks; empty:
                                                 none is named */
     in_port_t                      port;
@@ -38,12 +39,12 @@ typedef struct {
 
 
 /*
- * text: http[s]://host[:port][/path].  trusted: a file of certificates in PEM,
- * or empty for those that the system trusts.
+ * text: http[s]://host[:port][/path].  The URL begins zeroed, but for trusted
+ * and agent.
  */
 
 char *ngx_guildlog_client_url_init(ngx_conf_t *cf,
-    ngx_guildlog_client_url_t *url, ngx_str_t *text, ngx_str_t *trusted);
+    ngx_guildlog_client_url_t *url, ngx_str_t *text);
 
 
 /* called once, from the event loop; the response lives until it returns */

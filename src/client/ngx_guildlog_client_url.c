@@ -21,16 +21,14 @@ static char *client_url_error(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
 
 char *
 ngx_guildlog_client_url_init(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
-    ngx_str_t *text, ngx_str_t *trusted)
+    ngx_str_t *text)
 {
     ngx_url_t   u;
     ngx_uint_t  tls;
 
-    ngx_memzero(url, sizeof(ngx_guildlog_client_url_t));
     ngx_memzero(&u, sizeof(ngx_url_t));
 
     url->text = *text;
-    url->trusted = *trusted;
 
     tls = 0;
     u.url = *text;
@@ -50,7 +48,7 @@ ngx_guildlog_client_url_init(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
         return client_url_error(cf, url, "must begin with http:// or https://");
     }
 
-    if (trusted->len && !tls) {
+    if (url->trusted.len && !tls) {
         return client_url_error(cf, url, "must be https:// for trusted=");
     }
 

@@ -22,10 +22,11 @@ typedef struct {
 } conf_operator_t;
 
 
-static char *conf_unknown(ngx_conf_t *cf,
-    const ngx_http_guildlog_conf_param_t *params, ngx_str_t *arg);
+static ngx_uint_t conf_is_meant(const ngx_http_guildlog_conf_param_t *param,
+    void *conf, ngx_str_t *arg, ngx_str_t *value);
 static char *conf_set(ngx_conf_t *cf,
     const ngx_http_guildlog_conf_param_t *param, void *conf, ngx_str_t *value);
+static char *conf_plane_plan(ngx_conf_t *cf, void *field, ngx_str_t *value);
 static char *conf_plane_reads(ngx_conf_t *cf,
     ngx_http_guildlog_loc_conf_t *conf);
 static ngx_shm_zone_t *conf_limit_add_zone(ngx_conf_t *cf, ngx_str_t *name,
@@ -42,18 +43,34 @@ static void conf_operator_clear(ngx_conf_t *cf, struct sockaddr *sockaddr);
 #endif
 
 
+static const ngx_http_guildlog_conf_param_t  conf_api_params[] = {
+    conf_path("a prefix", ngx_http_guildlog_loc_conf_t, prefix),
+    conf_string("database", ngx_http_guildlog_loc_conf_t, database_name),
+    conf_string("reads", ngx_http_guildlog_loc_conf_t, reads_name),
+    conf_time("max_lag", ngx_http_guildlog_loc_conf_t, max_lag, CONF_LAG_LEAST,
+              NGX_MAX_INT_T_VALUE),
+    conf_last
+};
+
+
+static const ngx_http_guildlog_conf_param_t  conf_operator_params[] = {
+    conf_path("a prefix", ngx_http_guildlog_loc_conf_t, prefix),
+    conf_string("database", ngx_http_guildlog_loc_conf_t, database_name),
+    conf_other("plan", ngx_http_guildlog_loc_conf_t, plan, conf_plane_plan),
+    conf_word("open", ngx_http_guildlog_loc_conf_t, open),
+    conf_last
+};
+
+
 static const ngx_http_guildlog_conf_param_t  conf_limit_params[] = {
-    { "zone", offsetof(ngx_http_guildlog_limit_conf_t, zone_name),
-      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
-    { "key", offsetof(ngx_http_guildlog_limit_conf_t, key),
-      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_limit_key },
-    { "requests", offsetof(ngx_http_guildlog_limit_conf_t, requests),
-      NGX_HTTP_GUILDLOG_CONF_NUMBER, 1, 1000000000, NULL },
-    { "window", offsetof(ngx_http_guildlog_limit_conf_t, window),
-      NGX_HTTP_GUILDLOG_CONF_TIME, 1, NGX_MAX_INT_T_VALUE, NULL },
-    { "dry_run", offsetof(ngx_http_guildlog_limit_conf_t, dry_run),
-      NGX_HTTP_GUILDLOG_CONF_WORD, 0, 0, NULL },
-    { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
+    conf_string("zone", ngx_http_guildlog_limit_conf_t, zone_name),
+    conf_other("key", ngx_http_guildlog_limit_conf_t, key, conf_limit_key),
+    conf_number("requests", ngx_http_guildlog_limit_conf_t,
+                requests, 1, 1000000000),
+    conf_time("window", ngx_http_guildlog_limit_conf_t,
+              window, 1, NGX_MAX_INT_T_VALUE),
+    conf_word("dry_run", ngx_http_guildlog_limit_conf_t, dry_run),
+    conf_last
 };
 
 
@@ -222,17 +239,6 @@ ngx_http_guildlog_conf_invalid(ngx_conf_t *cf, ngx_str_t *arg)
 }
 
 
-char *
-ngx_http_guildlog_conf_unknown(ngx_conf_t *cf, ngx_str_t *arg,
-    const char *known)
-{
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                       "invalid parameter \"%V\", it takes %s", arg, known);
-
-    return NGX_CONF_ERROR;
-}
-
-
 void
 ngx_http_guildlog_conf_used(ngx_conf_t *cf)
 {
@@ -268,6 +274,7 @@ ngx_http_guildlog_conf_params(ngx_conf_t *cf,
     const ngx_http_guildlog_conf_param_t *params, void *conf, ngx_uint_t from)
 {
     char                                  *error;
+    u_char                                *p, known[256];
     ngx_str_t                             *arg, *last, value;
     const ngx_http_guildlog_conf_param_t  *param;
 
@@ -275,18 +282,25 @@ ngx_http_guildlog_conf_params(ngx_conf_t *cf,
     last = arg + cf->args->nelts;
 
     for (arg += from; arg < last; arg++) {
+        p = known;
 
         for (param = params; param->name; param++) {
-            if (param->type == NGX_HTTP_GUILDLOG_CONF_WORD
-                ? ngx_strcmp(arg->data, param->name) == 0
-                : ngx_http_guildlog_conf_is(arg, param->name, &value))
-            {
+            if (conf_is_meant(param, conf, arg, &value)) {
                 break;
             }
+
+            p = ngx_slprintf(p, known + sizeof(known), "%s%s%s",
+                             param == params ? "" : ", ", param->name,
+                             param->type == NGX_HTTP_GUILDLOG_CONF_WORD
+                             || param->type == NGX_HTTP_GUILDLOG_CONF_PATH
+                             ? "" : "=");
         }
 
         if (param->name == NULL) {
-            return conf_unknown(cf, params, arg);
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "invalid parameter \"%V\", it takes %*s", arg,
+                               (size_t) (p - known), known);
+            return NGX_CONF_ERROR;
         }
 
         error = conf_set(cf, param, conf, &value);
@@ -306,26 +320,23 @@ ngx_http_guildlog_conf_params(ngx_conf_t *cf,
 }
 
 
-static char *
-conf_unknown(ngx_conf_t *cf, const ngx_http_guildlog_conf_param_t *params,
-    ngx_str_t *arg)
+static ngx_uint_t
+conf_is_meant(const ngx_http_guildlog_conf_param_t *param, void *conf,
+    ngx_str_t *arg, ngx_str_t *value)
 {
-    u_char                                *p, *last;
-    u_char                                 known[256];
-    const ngx_http_guildlog_conf_param_t  *param;
+    switch (param->type) {
 
-    p = known;
-    last = known + sizeof(known) - 1;
+    case NGX_HTTP_GUILDLOG_CONF_WORD:
+        return ngx_strcmp(arg->data, param->name) == 0;
 
-    for (param = params; param->name; param++) {
-        p = ngx_slprintf(p, last, "%s%s%s", param == params ? "" : ", ",
-                         param->name,
-                         param->type == NGX_HTTP_GUILDLOG_CONF_WORD ? "" : "=");
+    case NGX_HTTP_GUILDLOG_CONF_PATH:
+        *value = *arg;
+        return arg->data[0] == '/'
+               && ((ngx_str_t *) ((u_char *) conf + param->offset))->len == 0;
+
+    default:
+        return ngx_http_guildlog_conf_is(arg, param->name, value);
     }
-
-    *p = '\0';
-
-    return ngx_http_guildlog_conf_unknown(cf, arg, (char *) known);
 }
 
 
@@ -342,6 +353,7 @@ conf_set(ngx_conf_t *cf, const ngx_http_guildlog_conf_param_t *param,
 
     switch (param->type) {
 
+    case NGX_HTTP_GUILDLOG_CONF_PATH:
     case NGX_HTTP_GUILDLOG_CONF_STRING:
         *(ngx_str_t *) field = *value;
         return NGX_CONF_OK;
@@ -389,9 +401,6 @@ ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_guildlog_loc_conf_t *glcf = conf;
 
-    ngx_int_t                  lag;
-    ngx_str_t                 *args, value;
-    ngx_uint_t                 i;
     ngx_http_core_loc_conf_t  *clcf;
 
     if (glcf->serves) {
@@ -407,62 +416,15 @@ ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return "stands in a location that has another handler";
     }
 
-    args = cf->args->elts;
-    lag = 0;
-
-    for (i = 1; i < cf->args->nelts; i++) {
-        if (ngx_http_guildlog_conf_is(&args[i], "database",
-                                      &glcf->database_name)
-            || (cmd->offset == NGX_GUILDLOG_API
-                && ngx_http_guildlog_conf_is(&args[i], "reads",
-                                             &glcf->reads_name)))
-        {
-            continue;
-        }
-
-        if (cmd->offset == NGX_GUILDLOG_API
-            && ngx_http_guildlog_conf_is(&args[i], "max_lag", &value))
-        {
-            lag = ngx_parse_time(&value, 0);
-
-            if (lag < CONF_LAG_LEAST) {
-                return ngx_http_guildlog_conf_invalid(cf, &args[i]);
-            }
-
-            continue;
-        }
-
-        if (cmd->offset == NGX_GUILDLOG_OPERATOR
-            && ngx_http_guildlog_conf_is(&args[i], "plan", &glcf->plan))
-        {
-            if (ngx_strcmp(glcf->plan.data, "free") != 0
-                && ngx_strcmp(glcf->plan.data, "pro_lite") != 0
-                && ngx_strcmp(glcf->plan.data, "pro") != 0)
-            {
-                return ngx_http_guildlog_conf_invalid(cf, &args[i]);
-            }
-
-            continue;
-        }
-
-        if (!glcf->open && cmd->offset == NGX_GUILDLOG_OPERATOR
-            && ngx_strcmp(args[i].data, "open") == 0)
-        {
-            glcf->open = 1;
-            continue;
-        }
-
-        if (glcf->prefix.data || args[i].data[0] != '/') {
-            return ngx_http_guildlog_conf_unknown(cf, &args[i],
-                       cmd->offset == NGX_GUILDLOG_API
-                       ? "a prefix, database=, reads=, max_lag="
-                       : "a prefix, database=, plan=, open");
-        }
-
-        glcf->prefix = args[i];
+    if (ngx_http_guildlog_conf_params(cf, cmd->offset == NGX_GUILDLOG_API
+                                          ? conf_api_params
+                                          : conf_operator_params, glcf, 1)
+        != NGX_CONF_OK)
+    {
+        return NGX_CONF_ERROR;
     }
 
-    if (lag && glcf->reads_name.len == 0) {
+    if (glcf->max_lag && glcf->reads_name.len == 0) {
         return "with max_lag needs reads";
     }
 
@@ -470,7 +432,7 @@ ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         ngx_str_set(&glcf->plan, "free");
     }
 
-    glcf->max_lag = lag ? (ngx_msec_t) lag : 5000;
+    glcf->max_lag = glcf->max_lag ? glcf->max_lag : 5000;
     glcf->serves = 1;
     glcf->plane = (ngx_guildlog_plane_e) cmd->offset;
 
@@ -479,6 +441,20 @@ ngx_http_guildlog_conf_plane(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     ngx_http_guildlog_conf_used(cf);
 
     return NGX_CONF_OK;
+}
+
+
+static char *
+conf_plane_plan(ngx_conf_t *cf, void *field, ngx_str_t *value)
+{
+    ngx_str_t *plan = field;
+
+    static const char  *plans[] = { "free", "pro_lite", "pro", NULL };
+
+    *plan = *value;
+
+    return ngx_guildlog_value_is_one(plans, value) ? NGX_CONF_OK
+                                                   : NGX_CONF_ERROR;
 }
 
 

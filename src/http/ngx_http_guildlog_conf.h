@@ -45,6 +45,7 @@ typedef enum {
     NGX_HTTP_GUILDLOG_CONF_TIME,    /* in milliseconds */
     NGX_HTTP_GUILDLOG_CONF_FLAG,    /* "on" or "off" */
     NGX_HTTP_GUILDLOG_CONF_WORD,    /* a flag, by its name alone */
+    NGX_HTTP_GUILDLOG_CONF_PATH,    /* what begins with a slash, once */
     NGX_HTTP_GUILDLOG_CONF_OTHER    /* what set() makes of it */
 } ngx_http_guildlog_conf_type_e;
 
@@ -63,6 +64,29 @@ typedef struct {
                                         ngx_str_t *value);
 } ngx_http_guildlog_conf_param_t;
 
+/* rows of a table of them, whose fields are of a structure of that type */
+
+#define conf_row(name, offset, type, min, max, set)                           \
+    { name, offset, NGX_HTTP_GUILDLOG_CONF_##type, min, max, set }
+
+#define conf_string(name, type, field)                                        \
+    conf_row(name, offsetof(type, field), STRING, 0, 0, NULL)
+#define conf_file(name, type, field)                                          \
+    conf_row(name, offsetof(type, field), FILE, 0, 0, NULL)
+#define conf_number(name, type, field, min, max)                              \
+    conf_row(name, offsetof(type, field), NUMBER, min, max, NULL)
+#define conf_time(name, type, field, min, max)                                \
+    conf_row(name, offsetof(type, field), TIME, min, max, NULL)
+#define conf_flag(name, type, field)                                          \
+    conf_row(name, offsetof(type, field), FLAG, 0, 0, NULL)
+#define conf_word(name, type, field)                                          \
+    conf_row(name, offsetof(type, field), WORD, 0, 0, NULL)
+#define conf_path(name, type, field)                                          \
+    conf_row(name, offsetof(type, field), PATH, 0, 0, NULL)
+#define conf_other(name, type, field, set)                                    \
+    conf_row(name, offsetof(type, field), OTHER, 0, 0, set)
+#define conf_last  conf_row(NULL, 0, STRING, 0, 0, NULL)
+
 /*
  * Sets the fields of a configuration by the arguments from that one on.  The
  * table ends with a NULL name.  NGX_CONF_ERROR: logged.
@@ -80,10 +104,6 @@ ssize_t ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file,
 
 /* logs that the parameter is invalid; NGX_CONF_ERROR */
 char *ngx_http_guildlog_conf_invalid(ngx_conf_t *cf, ngx_str_t *arg);
-
-/* ... or that there is no such one, and those that there are */
-char *ngx_http_guildlog_conf_unknown(ngx_conf_t *cf, ngx_str_t *arg,
-    const char *known);
 
 /* NULL: logged */
 ngx_shm_zone_t *ngx_http_guildlog_conf_zone(ngx_conf_t *cf, ngx_str_t *name,

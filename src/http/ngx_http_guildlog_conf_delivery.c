@@ -41,37 +41,39 @@ static ngx_int_t conf_message_init(ngx_conf_t *cf,
     ngx_guildlog_delivery_conf_t *delivery);
 
 
+static const ngx_http_guildlog_conf_param_t  conf_platform_params[] = {
+    conf_file("trusted", ngx_guildlog_client_url_t, trusted),
+    conf_other("agent_url", ngx_guildlog_client_url_t, agent, conf_message_url),
+    conf_last
+};
+
+
 static const ngx_http_guildlog_conf_param_t  conf_delivery_params[] = {
-    { "secret", offsetof(ngx_http_guildlog_main_conf_t, delivery_secret),
-      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
-    { "database", offsetof(ngx_http_guildlog_main_conf_t, delivery_database),
-      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
-    { "node", offsetof(ngx_http_guildlog_main_conf_t, delivery.node),
-      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_delivery_node },
-    { "connections",
-      offsetof(ngx_http_guildlog_main_conf_t, delivery.connections),
-      NGX_HTTP_GUILDLOG_CONF_NUMBER, 1, 100, NULL },
-    { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
+    conf_string("secret", ngx_http_guildlog_main_conf_t, delivery_secret),
+    conf_string("database", ngx_http_guildlog_main_conf_t, delivery_database),
+    conf_other("node", ngx_http_guildlog_main_conf_t,
+               delivery.node, conf_delivery_node),
+    conf_number("connections", ngx_http_guildlog_main_conf_t,
+                delivery.connections, 1, 100),
+    conf_last
 };
 
 
 static const ngx_http_guildlog_conf_param_t  conf_message_links[] = {
-    { "support", offsetof(ngx_http_guildlog_main_conf_t,
-                          delivery.style.support),
-      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_message_url },
-    { "viewer", offsetof(ngx_http_guildlog_main_conf_t, delivery.style.viewer),
-      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_message_url },
-    { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
+    conf_other("support", ngx_http_guildlog_main_conf_t,
+               delivery.style.support, conf_message_url),
+    conf_other("viewer", ngx_http_guildlog_main_conf_t,
+               delivery.style.viewer, conf_message_url),
+    conf_last
 };
 
 
 static const ngx_http_guildlog_conf_param_t  conf_message_webhook[] = {
-    { "name", offsetof(ngx_http_guildlog_main_conf_t, delivery.webhook_name),
-      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_message_name },
-    { "avatar", offsetof(ngx_http_guildlog_main_conf_t,
-                         delivery.webhook_avatar),
-      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_message_avatar },
-    { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
+    conf_other("name", ngx_http_guildlog_main_conf_t,
+               delivery.webhook_name, conf_message_name),
+    conf_other("avatar", ngx_http_guildlog_main_conf_t,
+               delivery.webhook_avatar, conf_message_avatar),
+    conf_last
 };
 
 
@@ -83,47 +85,22 @@ ngx_http_guildlog_conf_delivery_platform(ngx_conf_t *cf, ngx_command_t *cmd,
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
-    char        *rc;
-    ngx_str_t   *args, trusted, agent, value;
-    ngx_uint_t   i;
+    ngx_str_t  *args;
 
     if (gmcf->delivery.platform.text.data) {
         return "is duplicate";
     }
 
-    args = cf->args->elts;
-
-    ngx_str_null(&trusted);
-    ngx_str_null(&agent);
-
-    for (i = 2; i < cf->args->nelts; i++) {
-
-        if (trusted.len == 0
-            && ngx_http_guildlog_conf_is(&args[i], "trusted", &trusted))
-        {
-            if (ngx_conf_full_name(cf->cycle, &trusted, 1) != NGX_OK) {
-                return NGX_CONF_ERROR;
-            }
-
-        } else if (agent.len == 0
-                   && ngx_http_guildlog_conf_is(&args[i], "agent_url", &value))
-        {
-            if (conf_message_url(cf, &agent, &value) != NGX_CONF_OK) {
-                return ngx_http_guildlog_conf_invalid(cf, &args[i]);
-            }
-
-        } else {
-            return ngx_http_guildlog_conf_unknown(cf, &args[i],
-                                                  "trusted=, agent_url=");
-        }
+    if (ngx_http_guildlog_conf_params(cf, conf_platform_params,
+                                      &gmcf->delivery.platform, 2)
+        != NGX_CONF_OK)
+    {
+        return NGX_CONF_ERROR;
     }
 
-    rc = ngx_guildlog_client_url_init(cf, &gmcf->delivery.platform, &args[1],
-                                      &trusted);
+    args = cf->args->elts;
 
-    gmcf->delivery.platform.agent = agent;
-
-    return rc;
+    return ngx_guildlog_client_url_init(cf, &gmcf->delivery.platform, &args[1]);
 }
 
 

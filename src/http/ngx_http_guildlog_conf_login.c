@@ -34,17 +34,14 @@ static ngx_uint_t viewer_is_part(ngx_http_request_t *r);
 
 
 static const ngx_http_guildlog_conf_param_t  conf_login_params[] = {
-    { "client", offsetof(ngx_http_guildlog_login_conf_t, keys.client),
-      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
-    { "secret", offsetof(ngx_http_guildlog_login_conf_t, secrets),
-      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_login_secret },
-    { "redirect", offsetof(ngx_http_guildlog_login_conf_t, redirect),
-      NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0, conf_login_redirect },
-    { "scope", offsetof(ngx_http_guildlog_login_conf_t, scope),
-      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
-    { "database", offsetof(ngx_http_guildlog_login_conf_t, database_name),
-      NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL },
-    { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
+    conf_string("client", ngx_http_guildlog_login_conf_t, keys.client),
+    conf_other("secret", ngx_http_guildlog_login_conf_t,
+               secrets, conf_login_secret),
+    conf_other("redirect", ngx_http_guildlog_login_conf_t,
+               redirect, conf_login_redirect),
+    conf_string("scope", ngx_http_guildlog_login_conf_t, scope),
+    conf_string("database", ngx_http_guildlog_login_conf_t, database_name),
+    conf_last
 };
 
 
@@ -52,9 +49,8 @@ static ngx_http_output_header_filter_pt  viewer_next_header_filter;
 
 
 static const ngx_http_guildlog_conf_param_t  viewer_params[] = {
-    { "frame-ancestors", 0, NGX_HTTP_GUILDLOG_CONF_OTHER, 0, 0,
-      viewer_ancestor },
-    { NULL, 0, NGX_HTTP_GUILDLOG_CONF_STRING, 0, 0, NULL }
+    conf_row("frame-ancestors", 0, OTHER, 0, 0, viewer_ancestor),
+    conf_last
 };
 
 

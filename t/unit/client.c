@@ -197,17 +197,17 @@ make_client(ngx_guildlog_client_url_t *origin, const char *scheme,
     const char *host, unsigned where)
 {
     char       text[256];
-    ngx_str_t  url, trusted;
+    ngx_str_t  url;
 
     (void) snprintf(text, sizeof(text), "%s://%s:%u/", scheme, host, where);
 
     url = tap_str(text);
     url.data = ngx_pstrdup(cycle->pool, &url);
-    trusted = tap_str(scheme[4] ? authority : "");
 
-    if (ngx_guildlog_client_url_init(&cf, origin, &url, &trusted)
-        != NGX_CONF_OK)
-    {
+    ngx_memzero(origin, sizeof(ngx_guildlog_client_url_t));
+    origin->trusted = tap_str(scheme[4] ? authority : "");
+
+    if (ngx_guildlog_client_url_init(&cf, origin, &url) != NGX_CONF_OK) {
         printf("Bail out! %s\n", text);
         exit(1);
     }
