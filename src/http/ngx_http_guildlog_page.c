@@ -125,9 +125,6 @@ static ngx_int_t page_cache_recall(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
 static ngx_int_t page_cache_key(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt);
-static ngx_uint_t page_cache_asked(const ngx_str_t *key);
-static void page_cache_put(ngx_str_t *key, const ngx_str_t *state,
-    const ngx_str_t *body);
 static void log_json_row(ngx_guildlog_db_result_t *result, ngx_uint_t row,
     ngx_str_t *delivery);
 static void log_json_said(const ngx_str_t *text, ngx_str_t *said);
@@ -135,7 +132,6 @@ static ngx_int_t log_json_place(ngx_str_t *said,
     const ngx_guildlog_places_t *places);
 static void log_json_add(page_json_t *page, const ngx_str_t *doc,
     const ngx_str_t *delivery);
-static u_char *log_json_plain(u_char *p, const ngx_str_t *doc);
 static u_char *log_json_copy(u_char *p, const ngx_str_t *doc);
 static ngx_uint_t log_json_decided(const ngx_str_t *delivery);
 static u_char *log_json_end(u_char *p, const ngx_str_t *delivery);
@@ -621,11 +617,31 @@ static ngx_int_t
 page_send(ngx_http_guildlog_call_t *call, const page_json_t *page,
     const ngx_str_t *state, ngx_str_t *body)
 {
+    u_char                    *p;
+    ngx_http_guildlog_page_t  *kept;
+
+    kept = NULL;
+
     if (!page->undecided && call->page_key.data && state->len) {
         ngx_log_debug1(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
                        "guildlog page cache: keeps %uz bytes", body->len);
 
-        page_cache_put(&call->page_key, state, body);
+        kept = ngx_guildlog_cache_store(ngx_http_guildlog_worker.pages,
+                                        &call->page_key,
+                                        sizeof(ngx_http_guildlog_page_t)
+                                        + state->len + body->len, 0);
+    }
+
+    if (kept) {
+        p = (u_char *) (kept + 1);
+
+        kept->state.data = p;
+        kept->state.len = state->len;
+        p = ngx_cpymem(p, state->data, state->len);
+
+        kept->body.data = p;
+        kept->body.len = body->len;
+        ngx_memcpy(p, body->data, body->len);
     }
 
     return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK, body);
@@ -647,6 +663,7 @@ static ngx_int_t
 page_cache_recall(ngx_http_guildlog_call_t *call,
     const ngx_guildlog_stmt_t *stmt)
 {
+    uint32_t             hash, *asked;
     ngx_str_t           *known;
     ngx_pool_cleanup_t  *cln;
 
@@ -673,8 +690,17 @@ page_cache_recall(ngx_http_guildlog_call_t *call,
             cln->data = call->page;
             *known = call->page->state;
 
-        } else if (!page_cache_asked(&call->page_key)) {
-            ngx_str_null(&call->page_key);
+        } else {
+
+            /* a page is kept from the second request on */
+
+            hash = ngx_crc32_long(call->page_key.data, call->page_key.len);
+            asked = &page_asked[hash % PAGE_ASKED];
+
+            if (*asked != hash) {
+                *asked = hash;
+                ngx_str_null(&call->page_key);
+            }
         }
     }
 
@@ -725,54 +751,6 @@ page_cache_key(ngx_http_guildlog_call_t *call,
     call->page_key.len = p - call->page_key.data;
 
     return NGX_OK;
-}
-
-
-/*
- * 1: the key was asked for before.  The call remembers the key, so that a page
- * is kept from the second request on.
- */
-
-static ngx_uint_t
-page_cache_asked(const ngx_str_t *key)
-{
-    uint32_t  hash, *asked;
-
-    hash = ngx_crc32_long(key->data, key->len);
-    asked = &page_asked[hash % PAGE_ASKED];
-
-    if (*asked == hash) {
-        return 1;
-    }
-
-    *asked = hash;
-
-    return 0;
-}
-
-
-static void
-page_cache_put(ngx_str_t *key, const ngx_str_t *state, const ngx_str_t *body)
-{
-    u_char                    *p;
-    ngx_http_guildlog_page_t  *page;
-
-    page = ngx_guildlog_cache_store(ngx_http_guildlog_worker.pages, key,
-                                    sizeof(ngx_http_guildlog_page_t)
-                                    + state->len + body->len, 0);
-    if (page == NULL) {
-        return;
-    }
-
-    p = (u_char *) (page + 1);
-
-    page->state.data = p;
-    page->state.len = state->len;
-    p = ngx_cpymem(p, state->data, state->len);
-
-    page->body.data = p;
-    page->body.len = body->len;
-    ngx_memcpy(p, body->data, body->len);
 }
 
 
@@ -973,6 +951,9 @@ log_json_add(page_json_t *page, const ngx_str_t *doc,
 
 
 /*
+ * Without the hashes of pictures, which are for messages alone.  No text has
+ * what they begin with, for its quotes are escaped.
+ *
  * A document with changes, or another of the fields that few entries have, ends
  * with all of them.  The last one is an object or null; a string never ends in
  * bare quotes and null.
@@ -981,35 +962,13 @@ log_json_add(page_json_t *page, const ngx_str_t *doc,
 static u_char *
 log_json_copy(u_char *p, const ngx_str_t *doc)
 {
-    static const ngx_str_t  none = ngx_string(",\"changes\":null,"
-                                     "\"until\":null,\"role_id\":null"
-                                     ",\"image\":null");
-    static const ngx_str_t  last = ngx_string(",\"image\":null");
-
-    p = log_json_plain(p, doc);
-
-    if (p[-1] == '}'
-        || (doc->len > last.len
-            && ngx_memcmp(p - last.len, last.data, last.len) == 0))
-    {
-        return p;
-    }
-
-    return ngx_cpymem(p, none.data, none.len);
-}
-
-
-/*
- * Without the hashes of pictures, which are for messages alone.  No text has
- * what they begin with, for its quotes are escaped.
- */
-
-static u_char *
-log_json_plain(u_char *p, const ngx_str_t *doc)
-{
     u_char  *from, *last, *found;
 
     static const ngx_str_t  avatar = ngx_string(",\"avatar\":\"");
+    static const ngx_str_t  none = ngx_string(",\"changes\":null,"
+                                     "\"until\":null,\"role_id\":null"
+                                     ",\"image\":null");
+    static const ngx_str_t  image = ngx_string(",\"image\":null");
 
     from = doc->data;
     last = doc->data + doc->len;
@@ -1019,7 +978,16 @@ log_json_plain(u_char *p, const ngx_str_t *doc)
         from = ngx_strlchr(found + avatar.len, last, '"') + 1;
     }
 
-    return ngx_cpymem(p, from, last - from);
+    p = ngx_cpymem(p, from, last - from);
+
+    if (p[-1] == '}'
+        || (doc->len > image.len
+            && ngx_memcmp(p - image.len, image.data, image.len) == 0))
+    {
+        return p;
+    }
+
+    return ngx_cpymem(p, none.data, none.len);
 }
 
 

@@ -21,8 +21,6 @@ static ngx_int_t record_send(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_uint_t record_is_apart(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static void record_log(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result);
 
 
 /* a body that begins with "{" is NDJSON, whatever its Content-Type is */
@@ -104,10 +102,29 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
 }
 
 
+/* logs which guilds failed, and why */
+
 static ngx_int_t
 record_apart(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
-    record_log(call, result);
+    size_t         i;
+    json_t        *counts, *fault;
+    ngx_str_t      text;
+    json_error_t   cause;
+
+    text = ngx_guildlog_db_result_value(result, 0, 2);
+
+    if (text.data) {
+        counts = ngx_guildlog_json_read_any(text.data, text.len, 0, &cause);
+
+        json_array_foreach(json_object_get(counts, "faults"), i, fault) {
+            ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
+                          "a batch of many servers: %s",
+                          json_string_value(fault));
+        }
+
+        json_decref(counts);
+    }
 
     if (ngx_guildlog_db_result_number(result, 0, 0)
            == NGX_HTTP_SERVICE_UNAVAILABLE
@@ -164,31 +181,4 @@ record_is_apart(ngx_http_guildlog_call_t *call,
     (void) ngx_http_guildlog_response_failed(result, call->route->stmt->name,
                                              call->request->connection->log);
     return 1;
-}
-
-
-/* which guilds failed, and why */
-
-static void
-record_log(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
-{
-    size_t         i;
-    json_t        *counts, *fault;
-    ngx_str_t      text;
-    json_error_t   cause;
-
-    text = ngx_guildlog_db_result_value(result, 0, 2);
-
-    if (text.data == NULL) {
-        return;
-    }
-
-    counts = ngx_guildlog_json_read_any(text.data, text.len, 0, &cause);
-
-    json_array_foreach(json_object_get(counts, "faults"), i, fault) {
-        ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
-                      "a batch of many servers: %s", json_string_value(fault));
-    }
-
-    json_decref(counts);
 }

@@ -100,8 +100,6 @@ static void status_form_group(ngx_http_guildlog_status_form_t *form,
     const char *value);
 static void status_form_sample(ngx_http_guildlog_status_form_t *form,
     const char *one, const char *two, ngx_uint_t n);
-static u_char *status_form_labels(ngx_http_guildlog_status_form_t *form,
-    u_char *p, u_char *last, const char *one, const char *two);
 static void status_form_histogram(ngx_http_guildlog_status_form_t *form,
     const char *value, const ngx_guildlog_histogram_t *h);
 static ngx_str_t status_form_number(u_char *buf, ngx_uint_t n, ngx_uint_t us);
@@ -110,8 +108,6 @@ static void status_form_line(ngx_http_guildlog_status_form_t *form,
 static ngx_int_t health(ngx_http_request_t *r);
 static ngx_uint_t health_is(ngx_http_request_t *r, const char *word);
 static ngx_int_t health_ask(health_ask_t *ask);
-static ngx_uint_t health_serves(ngx_guildlog_db_pool_t *pool,
-    ngx_uint_t number);
 static void health_cleanup(void *data);
 static void health_told(void *data, ngx_guildlog_db_result_t *result);
 static const char *health_obstacle(ngx_guildlog_db_result_t *result,
@@ -691,61 +687,53 @@ status_form_group(ngx_http_guildlog_status_form_t *form, const char *value)
 }
 
 
-/* one and two are values of the labels that no group has set, or NULL */
+/*
+ * One and two are values of the labels that no group has set, or NULL.  The
+ * labels are written as {call="execute",status="200"}.
+ */
 
 static void
 status_form_sample(ngx_http_guildlog_status_form_t *form, const char *one,
     const char *two, ngx_uint_t n)
 {
-    u_char      buf[STATUS_FORM_NUMBER],
-                key[STATUS_FORM_LINE], *p;
-    ngx_str_t   number;
+    size_t       len;
+    u_char       buf[STATUS_FORM_NUMBER], key[STATUS_FORM_LINE], *p, *last;
+    ngx_str_t    number;
+    ngx_uint_t   i;
+    const char  *label, *labels;
+    const char  *values[] = { form->group, one, two };
 
     number = status_form_number(buf, n, form->metric->us);
 
-    if (form->prometheus) {
-        p = status_form_labels(form, key, key + sizeof(key), one, two);
+    p = key;
+    last = key + sizeof(key) - 1;
 
-        status_form_line(form, "guildlog_%s%*s %V\n", form->metric->name,
-                         (size_t) (p - key), key, &number);
+    if (form->prometheus) {
+        labels = form->metric->labels;
+        i = form->group ? 0 : 1;
+
+        for (label = labels; label && *label && i < 3; label += len) {
+            label += (*label == ' ');
+            len = strcspn(label, " ");
+
+            p = ngx_slprintf(p, last, "%c%*s=\"%s\"",
+                             label == labels ? '{' : ',', len, label,
+                             values[i++]);
+        }
+
+        status_form_line(form, "guildlog_%s%*s%s %V\n", form->metric->name,
+                         (size_t) (p - key), key, labels ? "}" : "", &number);
         return;
     }
 
     if (one) {
-        p = ngx_slprintf(key, key + sizeof(key) - 1, two ? "%s %s" : "%s",
-                         one, two);
+        p = ngx_slprintf(p, last, two ? "%s %s" : "%s", one, two);
         *p = '\0';
 
         ngx_guildlog_json_key(&form->out, (char *) key);
     }
 
     ngx_guildlog_json_raw(&form->out, &number);
-}
-
-
-/* the labels of a sample, as {call="execute",status="200"} */
-
-static u_char *
-status_form_labels(ngx_http_guildlog_status_form_t *form, u_char *p,
-    u_char *last, const char *one, const char *two)
-{
-    size_t        len;
-    ngx_uint_t    i;
-    const char   *label;
-    const char   *values[] = { form->group, one, two };
-
-    i = form->group ? 0 : 1;
-
-    for (label = form->metric->labels; label && *label && i < 3; label += len) {
-        label += (*label == ' ');
-        len = strcspn(label, " ");
-
-        p = ngx_slprintf(p, last, "%c%*s=\"%s\"",
-                         label == form->metric->labels ? '{' : ',', len,
-                         label, values[i++]);
-    }
-
-    return form->metric->labels ? ngx_slprintf(p, last, "}") : p;
 }
 
 
@@ -895,11 +883,16 @@ health_is(ngx_http_request_t *r, const char *word)
 }
 
 
-/* asks the next one; the answer where there is none, as for limits alone */
+/*
+ * Asks the next one; the answer where there is none, as for limits alone.  Who
+ * serves requests shows by that that it is there, and need not be asked.  Nor
+ * need a standby: the primary answers where that does not.
+ */
 
 static ngx_int_t
 health_ask(health_ask_t *ask)
 {
+    ngx_guildlog_db_pool_t      *pool;
     ngx_http_guildlog_worker_t  *worker;
 
     static const ngx_str_t  schema = ngx_string(
@@ -907,10 +900,15 @@ health_ask(health_ask_t *ask)
 
     worker = &ngx_http_guildlog_worker;
 
-    while (ask->database < worker->npools
-           && health_serves(worker->pools[ask->database], ask->database))
-    {
-        ask->database++;
+    for ( /* void */ ; ask->database < worker->npools; ask->database++) {
+        pool = worker->pools[ask->database];
+
+        if (!ngx_guildlog_db_pool_database(pool)->standby
+            && (ask->database >= health_fits
+                || !ngx_guildlog_db_pool_answered(pool, HEALTH_RECENT)))
+        {
+            break;
+        }
     }
 
     if (ask->database == worker->npools) {
@@ -922,20 +920,6 @@ health_ask(health_ask_t *ask)
                              &schema, health_told, ask);
 
     return ask->query ? NGX_AGAIN : NGX_ERROR;
-}
-
-
-/*
- * Its requests show that it is there, and so it need not be asked.  Nor need a
- * standby: the primary answers where that does not.
- */
-
-static ngx_uint_t
-health_serves(ngx_guildlog_db_pool_t *pool, ngx_uint_t number)
-{
-    return ngx_guildlog_db_pool_database(pool)->standby
-           || (number < health_fits
-               && ngx_guildlog_db_pool_answered(pool, HEALTH_RECENT));
 }
 
 

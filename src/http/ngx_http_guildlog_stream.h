@@ -140,10 +140,4 @@ ngx_http_guildlog_block_t *ngx_http_guildlog_stream_block_create(size_t size);
 void ngx_http_guildlog_stream_block_free(ngx_http_guildlog_block_t *block);
 
 
-#define ngx_http_guildlog_stream_each(q, h)                                   \
-    for (q = ngx_queue_head(h);                                               \
-         q != ngx_queue_sentinel(h);                                          \
-         q = ngx_queue_next(q))
-
-
 #endif /* _NGX_HTTP_GUILDLOG_STREAM_H_INCLUDED_ */

@@ -44,9 +44,7 @@ struct ngx_http_guildlog_feed_s {
 
 static ngx_http_guildlog_feed_t *feed_of(ngx_http_guildlog_call_t *call);
 static ngx_http_guildlog_topic_t *feed_topic(ngx_http_guildlog_feed_t *feed,
-    ngx_http_guildlog_call_t *call);
-static ngx_http_guildlog_topic_t *feed_topic_add(
-    ngx_http_guildlog_feed_t *feed, ngx_http_guildlog_call_t *call);
+    ngx_http_guildlog_listener_t *listener);
 static void feed_poll(ngx_event_t *ev);
 static void feed_close(ngx_http_guildlog_feed_t *feed);
 static void feed_ask(ngx_http_guildlog_feed_t *feed,
@@ -68,7 +66,6 @@ static ngx_http_guildlog_news_t *stream_news_read(
     ngx_guildlog_db_result_t *result, int64_t until);
 static void stream_news_free(ngx_http_guildlog_news_t *news);
 static void stream_fetch_end(ngx_http_guildlog_topic_t *topic);
-static void stream_fetch_leave(ngx_http_guildlog_listener_t *listener);
 static void fetch_handler(ngx_event_t *ev);
 static void stream_fetch_look(ngx_http_guildlog_topic_t *topic);
 static void fetch_result(ngx_http_guildlog_topic_t *topic);
@@ -105,15 +102,9 @@ ngx_http_guildlog_stream_feed_join(ngx_http_guildlog_listener_t *listener)
         return NGX_ERROR;
     }
 
-    topic = feed_topic(feed, listener->call);
-
+    topic = feed_topic(feed, listener);
     if (topic == NULL) {
-        topic = feed_topic_add(feed, listener->call);
-        if (topic == NULL) {
-            return NGX_ERROR;
-        }
-
-        topic->arrival = listener->since;
+        return NGX_ERROR;
     }
 
     listener->topic = topic;
@@ -177,40 +168,29 @@ feed_of(ngx_http_guildlog_call_t *call)
 }
 
 
+/* the one of that guild and bot, or a new one; NULL: out of memory */
+
 static ngx_http_guildlog_topic_t *
-feed_topic(ngx_http_guildlog_feed_t *feed, ngx_http_guildlog_call_t *call)
+feed_topic(ngx_http_guildlog_feed_t *feed,
+    ngx_http_guildlog_listener_t *listener)
 {
+    u_char                     *p;
     ngx_str_t                  *guild, *bot;
     ngx_queue_t                *q;
     ngx_http_guildlog_topic_t  *topic;
 
-    guild = &call->args[NGX_HTTP_GUILDLOG_STREAM_GUILD];
-    bot = &call->args[NGX_HTTP_GUILDLOG_STREAM_BOT];
+    guild = &listener->call->args[NGX_HTTP_GUILDLOG_STREAM_GUILD];
+    bot = &listener->call->args[NGX_HTTP_GUILDLOG_STREAM_BOT];
 
-    ngx_http_guildlog_stream_each(q, &feed->topics) {
+    ngx_guildlog_queue_each(q, &feed->topics) {
         topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
 
-        if (topic->guild.len == guild->len && topic->bot.len == bot->len
-            && ngx_memcmp(topic->guild.data, guild->data, guild->len) == 0
-            && ngx_memcmp(topic->bot.data, bot->data, bot->len) == 0)
+        if (ngx_guildlog_str_eq(&topic->guild, guild)
+            && ngx_guildlog_str_eq(&topic->bot, bot))
         {
             return topic;
         }
     }
-
-    return NULL;
-}
-
-
-static ngx_http_guildlog_topic_t *
-feed_topic_add(ngx_http_guildlog_feed_t *feed, ngx_http_guildlog_call_t *call)
-{
-    u_char                     *p;
-    ngx_str_t                  *guild, *bot;
-    ngx_http_guildlog_topic_t  *topic;
-
-    guild = &call->args[NGX_HTTP_GUILDLOG_STREAM_GUILD];
-    bot = &call->args[NGX_HTTP_GUILDLOG_STREAM_BOT];
 
     topic = ngx_calloc(sizeof(ngx_http_guildlog_topic_t) + guild->len
                        + bot->len, ngx_cycle->log);
@@ -222,6 +202,7 @@ feed_topic_add(ngx_http_guildlog_feed_t *feed, ngx_http_guildlog_call_t *call)
 
     topic->fd = (ngx_socket_t) -1;
     topic->pool = feed->pool;
+    topic->arrival = listener->since;
     topic->guild.data = p;
     topic->guild.len = guild->len;
     topic->bot.data = ngx_cpymem(p, guild->data, guild->len);
@@ -252,7 +233,7 @@ ngx_http_guildlog_stream_feed_leave(ngx_http_guildlog_listener_t *listener)
         return;
     }
 
-    stream_fetch_leave(listener);
+    stream_serve_leave(listener);
 
     listener->topic = NULL;
     ngx_queue_remove(&listener->queue);
@@ -357,7 +338,7 @@ feed_ask_news(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool)
 
     n = 0;
 
-    ngx_http_guildlog_stream_each(q, &feed->topics) {
+    ngx_guildlog_queue_each(q, &feed->topics) {
         topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
         topic->place = ++n;
     }
@@ -370,7 +351,7 @@ feed_ask_news(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool)
         }
     }
 
-    ngx_http_guildlog_stream_each(q, &feed->topics) {
+    ngx_guildlog_queue_each(q, &feed->topics) {
         topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
 
         arrival.data = number;
@@ -439,7 +420,7 @@ feed_heard(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result)
 
     row = 0;
 
-    ngx_http_guildlog_stream_each(q, &feed->topics) {
+    ngx_guildlog_queue_each(q, &feed->topics) {
         topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
 
         for ( /* void */ ; row < result->rows; row++) {
@@ -479,10 +460,10 @@ feed_ask_tokens(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool)
     n = 0;
     size = 0;
 
-    ngx_http_guildlog_stream_each(t, &feed->topics) {
+    ngx_guildlog_queue_each(t, &feed->topics) {
         topic = ngx_queue_data(t, ngx_http_guildlog_topic_t, queue);
 
-        ngx_http_guildlog_stream_each(q, &topic->listeners) {
+        ngx_guildlog_queue_each(q, &topic->listeners) {
             listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
             listener->place = ++n;
             size += listener->call->args[NGX_HTTP_GUILDLOG_STREAM_TOKEN].len;
@@ -496,10 +477,10 @@ feed_ask_tokens(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool)
         return NGX_ERROR;
     }
 
-    ngx_http_guildlog_stream_each(t, &feed->topics) {
+    ngx_guildlog_queue_each(t, &feed->topics) {
         topic = ngx_queue_data(t, ngx_http_guildlog_topic_t, queue);
 
-        ngx_http_guildlog_stream_each(q, &topic->listeners) {
+        ngx_guildlog_queue_each(q, &topic->listeners) {
             listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
             token = &listener->call->args[NGX_HTTP_GUILDLOG_STREAM_TOKEN];
 
@@ -577,10 +558,10 @@ feed_revoked(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result,
     row = 0;
     ngx_queue_init(ended);
 
-    ngx_http_guildlog_stream_each(t, &feed->topics) {
+    ngx_guildlog_queue_each(t, &feed->topics) {
         topic = ngx_queue_data(t, ngx_http_guildlog_topic_t, queue);
 
-        ngx_http_guildlog_stream_each(q, &topic->listeners) {
+        ngx_guildlog_queue_each(q, &topic->listeners) {
             listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
             for ( /* void */ ; row < result->rows; row++) {
@@ -591,7 +572,7 @@ feed_revoked(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result,
                 }
 
                 if (place == (int64_t) listener->place) {
-                    stream_fetch_leave(listener);
+                    stream_serve_leave(listener);
                     listener->served = 1;
                     ngx_queue_insert_tail(ended, &listener->link);
                 }
@@ -787,15 +768,6 @@ ngx_http_guildlog_stream_fetch_next(ngx_http_guildlog_listener_t *listener)
 
 
 static void
-stream_fetch_leave(ngx_http_guildlog_listener_t *listener)
-{
-    if (listener->served) {
-        stream_serve_leave(listener);
-    }
-}
-
-
-static void
 fetch_handler(ngx_event_t *ev)
 {
     stream_fetch_look(ev->data);
@@ -826,7 +798,7 @@ stream_fetch_look(ngx_http_guildlog_topic_t *topic)
     since = topic->arrival;
     far = NULL;
 
-    ngx_http_guildlog_stream_each(q, &topic->listeners) {
+    ngx_guildlog_queue_each(q, &topic->listeners) {
         listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
         if (!ngx_http_guildlog_fetch_is_behind(listener)) {
@@ -970,7 +942,7 @@ serve_done(void *data, ngx_guildlog_db_result_t *result)
 
     /* the listeners who can send and lack any of the news */
 
-    ngx_http_guildlog_stream_each(q, &topic->listeners) {
+    ngx_guildlog_queue_each(q, &topic->listeners) {
         listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
         if (listener->sending
@@ -1241,6 +1213,10 @@ static void
 stream_serve_leave(ngx_http_guildlog_listener_t *listener)
 {
     ngx_http_guildlog_news_t  *news;
+
+    if (!listener->served) {
+        return;
+    }
 
     news = listener->topic->news;
 
