@@ -365,5 +365,8 @@ _Static_assert(ngx_guildlog_stmt_last <= NGX_GUILDLOG_STMT_MAX,
 
 extern const ngx_guildlog_stmt_t  ngx_guildlog_stmts[];
 
+#define ngx_guildlog_stmt(name)                                               \
+    (&ngx_guildlog_stmts[ngx_guildlog_stmt_##name])
+
 
 #endif /* _NGX_GUILDLOG_STMT_H_INCLUDED_ */

@@ -117,6 +117,20 @@ ngx_guildlog_event_next(ngx_event_t *ev)
 }
 
 
+/* a number in digits, in a buffer of NGX_INT64_LEN bytes */
+
+static ngx_inline ngx_str_t
+ngx_guildlog_digits(u_char *buf, int64_t n)
+{
+    ngx_str_t  digits;
+
+    digits.data = buf;
+    digits.len = ngx_sprintf(buf, "%L", n) - buf;
+
+    return digits;
+}
+
+
 /* never goes back; and the time of the day, since 1970 */
 uint64_t ngx_guildlog_clock_us(void);
 uint64_t ngx_guildlog_clock_wall_ms(void);

@@ -539,9 +539,8 @@ ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
     arg.data = buf;
     arg.len = ngx_sprintf(buf, "%d", PQbackendPID(conn->pg)) - buf;
 
-    conn->cancel = ngx_guildlog_db_pool_submit(pool,
-                     &ngx_guildlog_stmts[ngx_guildlog_stmt_cancel],
-                     &arg, db_pool_cancelled, conn);
+    conn->cancel = ngx_guildlog_db_pool_submit(pool, ngx_guildlog_stmt(cancel),
+                                               &arg, db_pool_cancelled, conn);
 }
 
 

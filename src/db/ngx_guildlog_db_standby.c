@@ -75,7 +75,7 @@ standby_ask(ngx_event_t *ev)
 
     standby->asked = ngx_current_msec;
     standby->query = ngx_guildlog_db_pool_submit(standby->primary,
-                         &ngx_guildlog_stmts[ngx_guildlog_stmt_primary_at],
+                         ngx_guildlog_stmt(primary_at),
                          NULL, standby_told, standby);
 
     if (standby->query == NULL) {
@@ -98,7 +98,7 @@ standby_told(void *data, ngx_guildlog_db_result_t *result)
         args[1] = ngx_guildlog_db_result_value(result, 0, 1);
 
         standby->query = ngx_guildlog_db_pool_submit(standby->pool,
-                             &ngx_guildlog_stmts[ngx_guildlog_stmt_standby_at],
+                             ngx_guildlog_stmt(standby_at),
                              args, standby_answered, standby);
     }
 

@@ -183,7 +183,6 @@ export_search(ngx_http_guildlog_call_t *call)
 static ngx_int_t
 export_found(ngx_http_guildlog_call_t *call)
 {
-    ngx_str_t                   *since;
     ngx_http_guildlog_search_t  *search;
     ngx_http_guildlog_export_t  *ex;
 
@@ -197,9 +196,8 @@ export_found(ngx_http_guildlog_call_t *call)
             return NGX_ERROR;
         }
 
-        since = &ex->last[EXPORT_SINCE];
-        since->data = ex->since;
-        since->len = ngx_sprintf(ex->since, "%L", search->head.low) - ex->since;
+        ex->last[EXPORT_SINCE] = ngx_guildlog_digits(ex->since,
+                                                     search->head.low);
     }
 
     ngx_guildlog_assert(search->nids <= EXPORT_FOUND);
@@ -450,9 +448,7 @@ export_advance(ngx_http_guildlog_export_t *ex, const ngx_str_t *id,
 
     /* what is found next begins below the last id */
 
-    below.data = buf;
-    below.len = ngx_sprintf(buf, "%L", last) - buf;
-
+    below = ngx_guildlog_digits(buf, last);
     export_move(ex, &below);
 
     ex->more = (ex->pos < ex->nids || ex->further);

@@ -85,9 +85,8 @@ ngx_http_guildlog_histogram_start(ngx_http_guildlog_call_t *call)
 
     call->nargs = HISTOGRAM_ARGS;
 
-    return ngx_http_guildlog_call_ask(call,
-                      &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_histogram],
-                      histogram_answer);
+    return ngx_http_guildlog_call_ask(call, ngx_guildlog_stmt(logs_histogram),
+                                      histogram_answer);
 }
 
 
@@ -216,15 +215,10 @@ histogram_search(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    args[NGX_HTTP_GUILDLOG_FILTER_AFTER].data = p;
-    args[NGX_HTTP_GUILDLOG_FILTER_AFTER].len =
-                              ngx_sprintf(p, "%L", histogram->from - 1) - p;
-
-    p += NGX_INT64_LEN;
-
-    args[NGX_HTTP_GUILDLOG_FILTER_BEFORE].data = p;
-    args[NGX_HTTP_GUILDLOG_FILTER_BEFORE].len =
-                                    ngx_sprintf(p, "%L", histogram->to) - p;
+    args[NGX_HTTP_GUILDLOG_FILTER_AFTER] =
+                                ngx_guildlog_digits(p, histogram->from - 1);
+    args[NGX_HTTP_GUILDLOG_FILTER_BEFORE] =
+                       ngx_guildlog_digits(p + NGX_INT64_LEN, histogram->to);
 
     rc = ngx_http_guildlog_search_start(call, &none, &none, 0, histogram_send,
                                         histogram_failed);

@@ -175,8 +175,7 @@ ngx_http_guildlog_page_start(ngx_http_guildlog_call_t *call)
             return NGX_ERROR;
         }
 
-        cursor->data = p;
-        cursor->len = ngx_sprintf(p, "%L", id) - p;
+        *cursor = ngx_guildlog_digits(p, id);
     }
 
     if (ngx_http_guildlog_filter_finds(args)) {
@@ -231,8 +230,7 @@ page_found(ngx_http_guildlog_call_t *call)
         return NGX_ERROR;
     }
 
-    args[FOUND_TOTAL].data = total;
-    args[FOUND_TOTAL].len = ngx_sprintf(total, "%uL", search->total) - total;
+    args[FOUND_TOTAL] = ngx_guildlog_digits(total, search->total);
 
     ngx_str_set(&args[FOUND_MORE], "f");
 
@@ -245,17 +243,13 @@ page_found(ngx_http_guildlog_call_t *call)
     ngx_str_null(&args[FOUND_ERASED]);
 
     if (search->head.erased >= 0) {
-        args[FOUND_ERASED].data = erased;
-        args[FOUND_ERASED].len = ngx_sprintf(erased, "%L", search->head.erased)
-                                 - erased;
+        args[FOUND_ERASED] = ngx_guildlog_digits(erased, search->head.erased);
     }
 
     call->nargs = FOUND_ARGS;
 
-    return ngx_http_guildlog_call_ask(
-                              call,
-                              &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_found],
-                              page_read);
+    return ngx_http_guildlog_call_ask(call, ngx_guildlog_stmt(logs_found),
+                                      page_read);
 }
 
 
@@ -446,10 +440,8 @@ page_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         ngx_str_null(&call->args[PIECES_KNOWN]);
         ngx_str_set(&call->args[PIECES_PLACED], "f");
 
-        return ngx_http_guildlog_call_ask(
-                             call,
-                             &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_pieces],
-                             page_answer);
+        return ngx_http_guildlog_call_ask(call, ngx_guildlog_stmt(logs_pieces),
+                                          page_answer);
     }
 
     if (rc != NGX_OK) {

@@ -97,7 +97,7 @@ ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
                              NGX_GUILDLOG_COUNT_APART, 1);
 
     return ngx_http_guildlog_call_ask(call,
-                  &ngx_guildlog_stmts[ngx_guildlog_stmt_operator_record_apart],
+                  ngx_guildlog_stmt(operator_record_apart),
                   record_apart);
 }
 

@@ -916,7 +916,7 @@ health_ask(health_ask_t *ask)
     }
 
     ask->query = ngx_guildlog_db_pool_submit(worker->pools[ask->database],
-                             &ngx_guildlog_stmts[ngx_guildlog_stmt_schema_fits],
+                             ngx_guildlog_stmt(schema_fits),
                              &schema, health_told, ask);
 
     return ask->query ? NGX_AGAIN : NGX_ERROR;

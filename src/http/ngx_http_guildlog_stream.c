@@ -63,9 +63,8 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
                                         args[NGX_HTTP_GUILDLOG_STREAM_LAST_ID];
     call->nargs = NGX_HTTP_GUILDLOG_STREAM_BEGIN + 1;
 
-    return ngx_http_guildlog_call_ask(call,
-                            &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_stream],
-                            stream_answer);
+    return ngx_http_guildlog_call_ask(call, ngx_guildlog_stmt(logs_stream),
+                                      stream_answer);
 }
 
 

@@ -354,8 +354,7 @@ feed_ask_news(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool)
     ngx_guildlog_queue_each(q, &feed->topics) {
         topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
 
-        arrival.data = number;
-        arrival.len = ngx_sprintf(number, "%L", topic->arrival) - number;
+        arrival = ngx_guildlog_digits(number, topic->arrival);
 
         ngx_guildlog_value_array_add(&args[0], &topic->guild);
         ngx_guildlog_value_array_add(&args[1], &topic->bot);
@@ -366,9 +365,8 @@ feed_ask_news(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool)
         ngx_guildlog_value_array_end(&args[i]);
     }
 
-    return ngx_guildlog_db_pool_submit(feed->pool,
-                             &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_news],
-                             args, feed_news, feed)
+    return ngx_guildlog_db_pool_submit(feed->pool, ngx_guildlog_stmt(logs_news),
+                                       args, feed_news, feed)
            ? NGX_OK : NGX_ERROR;
 }
 
@@ -387,7 +385,7 @@ feed_news(void *data, ngx_guildlog_db_result_t *result)
 
     } else {
         (void) ngx_http_guildlog_response_failed(result,
-                       ngx_guildlog_stmts[ngx_guildlog_stmt_logs_news].name,
+                       ngx_guildlog_stmt(logs_news)->name,
                        ngx_cycle->log);
     }
 
@@ -493,7 +491,7 @@ feed_ask_tokens(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool)
     ngx_guildlog_value_array_end(&args[1]);
 
     return ngx_guildlog_db_pool_submit(feed->pool,
-                           &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tokens],
+                           ngx_guildlog_stmt(logs_tokens),
                            args, feed_tokens, feed)
            ? NGX_OK : NGX_ERROR;
 }
@@ -516,7 +514,7 @@ feed_tokens(void *data, ngx_guildlog_db_result_t *result)
         /* tokens cannot be checked, and no stream outlives that */
 
         if (ngx_http_guildlog_response_failed(result,
-                       ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tokens].name,
+                       ngx_guildlog_stmt(logs_tokens)->name,
                        ngx_cycle->log)
             == NGX_HTTP_INTERNAL_SERVER_ERROR)
         {
@@ -610,7 +608,7 @@ stream_news_head(ngx_guildlog_db_result_t *result, int64_t *until)
 
     if (told != ngx_time()
         && ngx_http_guildlog_response_failed(result,
-                           ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tail].name,
+                           ngx_guildlog_stmt(logs_tail)->name,
                            ngx_cycle->log))
     {
         told = ngx_time();
@@ -883,14 +881,13 @@ stream_serve_ask(ngx_http_guildlog_topic_t *topic, int64_t since)
 
     args[0] = topic->guild;
     args[1] = topic->bot;
-    args[2].data = number;
-    args[2].len = ngx_sprintf(number, "%L", since) - number;
+    args[2] = ngx_guildlog_digits(number, since);
     ngx_str_set(&args[3], NEWS_ROWS);
     args[4] = listener->call->args[NGX_HTTP_GUILDLOG_STREAM_TOKEN];
 
     topic->since = since;
     topic->query = ngx_guildlog_db_pool_submit(topic->pool,
-                              &ngx_guildlog_stmts[ngx_guildlog_stmt_logs_tail],
+                              ngx_guildlog_stmt(logs_tail),
                               args, serve_done, topic);
 
     if (topic->query == NULL) {
