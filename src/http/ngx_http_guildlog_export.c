@@ -64,8 +64,7 @@ struct ngx_http_guildlog_export_s {
 
 
 struct ngx_http_guildlog_parts_s {
-    u_char                        *start;      /* a part, owned */
-    size_t                         size;
+    ngx_guildlog_json_t            out;        /* a part, with a pool of it */
     const char                    *name;       /* in the log */
 };
 
@@ -89,17 +88,15 @@ static void export_advance(ngx_http_guildlog_export_t *ex, const ngx_str_t *id,
     ngx_uint_t cut);
 static void export_move(ngx_http_guildlog_export_t *ex,
     const ngx_str_t *below);
-static size_t export_size(ngx_http_guildlog_export_t *ex,
-    ngx_guildlog_db_result_t *result);
 static ngx_int_t export_ask(ngx_http_guildlog_call_t *call);
 static ngx_int_t parts_begin(ngx_http_guildlog_call_t *call, const char *name,
     ngx_http_guildlog_slice_pt ask);
 static void parts_cleanup(void *data);
 static ngx_int_t parts_fits(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_uint_t status);
-static u_char *parts_reserve(ngx_http_guildlog_call_t *call, size_t size);
-static ngx_int_t parts_send(ngx_http_guildlog_call_t *call, u_char *last,
-    ngx_uint_t more);
+static ngx_guildlog_json_t *parts_open(ngx_http_guildlog_call_t *call,
+    size_t size);
+static ngx_int_t parts_send(ngx_http_guildlog_call_t *call, ngx_uint_t more);
 static ngx_int_t large_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t large_part(ngx_http_guildlog_call_t *call,
@@ -138,9 +135,8 @@ ngx_http_guildlog_export_start(ngx_http_guildlog_call_t *call)
         ex->lines = (args[EXPORT_FORMAT].data[0] == 'n');
         ex->bom = (args[EXPORT_BOM].data[0] == '1');
 
-        ngx_guildlog_csv_init(&ex->csv,
-                              ngx_guildlog_route_locale(&args[EXPORT_LOCALE]),
-                              args[EXPORT_TEXT].data != NULL);
+        ex->csv.locale = ngx_guildlog_route_locale(&args[EXPORT_LOCALE]);
+        ex->csv.text_ids = (args[EXPORT_TEXT].data != NULL);
 
         ex->nargs = ngx_http_guildlog_filter_narrow(ex->args, EXPORT_FORMAT);
     }
@@ -211,7 +207,7 @@ export_found(ngx_http_guildlog_call_t *call)
     /* what was left to be found has gone */
 
     if (ex->begun && ex->nids == 0) {
-        return parts_send(call, parts_reserve(call, 0), 0);
+        return parts_open(call, 0) ? parts_send(call, 0) : NGX_ERROR;
     }
 
     return export_ask(call);
@@ -343,15 +339,27 @@ export_chunk(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 static ngx_int_t
 export_fill(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
+    size_t                       size;
     u_char                      *p;
     ngx_str_t                    id, doc, status, reason, more, below;
     ngx_uint_t                   row, cut;
+    ngx_guildlog_json_t         *out;
     ngx_http_guildlog_export_t  *ex;
 
     ex = call->export;
 
-    p = parts_reserve(call, export_size(ex, result));
-    if (p == NULL) {
+    /* all of NDJSON; CSV is shorter, unless its changes are long */
+
+    size = ngx_http_guildlog_log_json_size(result) + result->rows;
+
+    out = parts_open(call, size + 1);
+    if (out == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = ex->lines ? ngx_guildlog_json_place(out, size) : NULL;
+
+    if (ex->lines && p == NULL) {
         return NGX_ERROR;
     }
 
@@ -361,12 +369,12 @@ export_fill(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         ex->headed = 1;
 
         if (ex->bom) {
-            p = ngx_cpymem(p, NGX_GUILDLOG_CSV_BOM,
-                           sizeof(NGX_GUILDLOG_CSV_BOM) - 1);
+            ngx_guildlog_json_literal(out, NGX_GUILDLOG_CSV_BOM,
+                                      sizeof(NGX_GUILDLOG_CSV_BOM) - 1);
         }
 
-        p = ngx_cpymem(p, ngx_guildlog_csv_header.data,
-                       ngx_guildlog_csv_header.len);
+        ngx_guildlog_json_literal(out, ngx_guildlog_csv_header.data,
+                                  ngx_guildlog_csv_header.len);
     }
 
     for (row = 1; row < result->rows; row++) {
@@ -386,11 +394,15 @@ export_fill(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         reason = ngx_guildlog_db_result_value(result, row,
                                               NGX_HTTP_GUILDLOG_LOG_REASON);
 
-        p = ngx_guildlog_csv_row(&ex->csv, p, &doc, &status, &reason);
-
-        if (p == NULL) {
+        if (ngx_guildlog_csv_row(&ex->csv, out, &doc, &status, &reason)
+            == NGX_DECLINED)
+        {
             return ngx_http_guildlog_parts_abort(call, "an entry is broken");
         }
+    }
+
+    if (ex->lines) {
+        ngx_guildlog_json_placed(out, p);
     }
 
     /* a chunk with fewer rows is the last one, unless its bytes cut it */
@@ -420,7 +432,7 @@ export_fill(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         }
     }
 
-    return parts_send(call, p, ex->more);
+    return parts_send(call, ex->more);
 }
 
 
@@ -466,29 +478,6 @@ export_move(ngx_http_guildlog_export_t *ex, const ngx_str_t *below)
 
     ngx_memcpy(ex->below, below->data, len);
     ex->last[EXPORT_BELOW].len = len;
-}
-
-
-static size_t
-export_size(ngx_http_guildlog_export_t *ex, ngx_guildlog_db_result_t *result)
-{
-    size_t      size;
-    ngx_str_t   doc;
-    ngx_uint_t  row;
-
-    if (ex->lines) {
-        return ngx_http_guildlog_log_json_size(result) + result->rows;
-    }
-
-    size = ngx_guildlog_csv_header.len + sizeof(NGX_GUILDLOG_CSV_BOM);
-
-    for (row = 1; row < result->rows; row++) {
-        doc = ngx_guildlog_db_result_value(result, row,
-                                           NGX_HTTP_GUILDLOG_LOG_DOC);
-        size += ngx_guildlog_csv_size(&ex->csv, &doc);
-    }
-
-    return size;
 }
 
 
@@ -584,8 +573,8 @@ parts_cleanup(void *data)
 {
     ngx_http_guildlog_parts_t *parts = data;
 
-    if (parts->start) {
-        ngx_free(parts->start);
+    if (parts->out.pool) {
+        ngx_destroy_pool(parts->out.pool);
     }
 }
 
@@ -616,12 +605,13 @@ parts_fits(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
 }
 
 
-/* room for one part, until the next one is reserved; NULL: out of memory */
+/*
+ * One part, of about so many bytes, until the next one is opened: the part
+ * before has left then.  NULL: out of memory.
+ */
 
-/* the part before has left, so its room may be used again */
-
-static u_char *
-parts_reserve(ngx_http_guildlog_call_t *call, size_t size)
+static ngx_guildlog_json_t *
+parts_open(ngx_http_guildlog_call_t *call, size_t size)
 {
     ngx_http_guildlog_parts_t  *parts;
 
@@ -629,43 +619,33 @@ parts_reserve(ngx_http_guildlog_call_t *call, size_t size)
 
     ngx_guildlog_assert(call->busy == NULL);
 
-    if (size <= parts->size) {
-        return parts->start;
-    }
+    parts_cleanup(parts);
 
-    if (parts->start) {
-        ngx_free(parts->start);
-    }
-
-    parts->size = 0;
-
-    parts->start = ngx_alloc(size, call->request->connection->log);
-    if (parts->start == NULL) {
+    parts->out.pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE,
+                                      call->request->connection->log);
+    if (parts->out.pool == NULL) {
         return NULL;
     }
 
-    parts->size = size;
+    ngx_guildlog_json_init(&parts->out, parts->out.pool, size);
 
-    return parts->start;
+    return &parts->out;
 }
 
 
-/*
- * Sends the reserved room up to last.  With more, the next part is asked for
- * when this one has left.
- */
+/* with more, the next part is asked for when this one has left */
 
 static ngx_int_t
-parts_send(ngx_http_guildlog_call_t *call, u_char *last, ngx_uint_t more)
+parts_send(ngx_http_guildlog_call_t *call, ngx_uint_t more)
 {
-    ngx_http_guildlog_parts_t  *parts;
+    ngx_str_t  part;
 
-    parts = call->parts;
+    if (ngx_guildlog_json_written(&call->parts->out, &part) != NGX_OK) {
+        return NGX_ERROR;
+    }
 
-    ngx_guildlog_assert(last >= parts->start
-                        && last <= parts->start + parts->size);
-
-    return ngx_http_guildlog_response_write(call, parts->start, last, more);
+    return ngx_http_guildlog_response_write(call, part.data,
+                                            part.data + part.len, more);
 }
 
 
@@ -750,14 +730,14 @@ large_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 }
 
 
-/* the argument for the next part is stored behind the bytes of this one */
+/* the argument for the next part lives as long as this one */
 
 static ngx_int_t
 large_part(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
-    u_char     *p;
-    int64_t     status;
-    ngx_str_t   body, more;
+    int64_t               status;
+    ngx_str_t             body, more, *rest;
+    ngx_guildlog_json_t  *out;
 
     status = 0;
     ngx_str_null(&body);
@@ -773,23 +753,26 @@ large_part(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         return NGX_ERROR;
     }
 
-    p = parts_reserve(call, body.len + more.len);
-    if (p == NULL) {
+    out = parts_open(call, body.len);
+    if (out == NULL) {
         return NGX_ERROR;
     }
 
     if (body.len) {
-        p = ngx_cpymem(p, body.data, body.len);
+        ngx_guildlog_json_literal(out, body.data, body.len);
     }
 
     if (more.data) {
-        ngx_memcpy(p, more.data, more.len);
+        rest = &call->args[call->nargs - 1];
+        rest->len = more.len;
+        rest->data = ngx_pstrdup(out->pool, &more);
 
-        call->args[call->nargs - 1].data = p;
-        call->args[call->nargs - 1].len = more.len;
+        if (rest->data == NULL) {
+            return NGX_ERROR;
+        }
     }
 
-    return parts_send(call, p, more.data != NULL);
+    return parts_send(call, more.data != NULL);
 }
 
 

@@ -8,22 +8,17 @@
 #include "log/ngx_guildlog_language.h"
 
 
-#define CSV_AHEAD   8     /* where a cell begins, and what is behind it */
-#define CSV_DIGIT   256   /* bytes that one of a change may become: a digit
-                             tells three permissions */
-#define CSV_STATUS  128   /* of a delivery, and its reason */
 #define CSV_TIME    NGX_GUILDLOG_CHANGE_TIME_LEN
 #define CSV_PARTS   48    /* of a sentence: words, and what is between them */
 
 
 typedef struct {
-    u_char                        *pos;
+    ngx_guildlog_json_t           *out;
     const ngx_guildlog_csv_t      *csv;
     json_t                        *entry;
     ngx_uint_t                     type;
-    ngx_str_t                      status;
-    ngx_str_t                      reason;
-    size_t                         room;       /* for changes */
+    const ngx_str_t               *status;
+    const ngx_str_t               *reason;
 } csv_row_t;
 
 
@@ -38,13 +33,7 @@ typedef struct {
 } csv_sentence_t;
 
 
-/* the text of changes, or only how long it is */
-
-typedef struct {
-    u_char                        *pos;        /* NULL: it is counted */
-    size_t                         len;
-} csv_text_t;
-
+/* the writer puts a comma before each cell but the first */
 
 typedef struct {
     void                         (*write)(csv_row_t *row, const char *object,
@@ -67,12 +56,7 @@ static void csv_summary_add(csv_sentence_t *sentence, const void *data,
 static void csv_status(csv_row_t *row, const char *object, const char *field);
 static void csv_reason(csv_row_t *row, const char *object, const char *field);
 static void csv_changes(csv_row_t *row, const char *object, const char *field);
-static size_t csv_changes_size(const ngx_guildlog_csv_t *csv,
-    const ngx_str_t *doc);
-static void csv_changes_write(const ngx_guildlog_csv_t *csv,
-    const json_t *changes, ngx_uint_t gone, csv_text_t *text);
 static void csv_change(void *data, const ngx_guildlog_change_piece_t *piece);
-static void csv_change_put(csv_text_t *text, const void *data, size_t len);
 static ngx_str_t csv_title(const csv_row_t *row, ngx_uint_t locale);
 static void csv_cell(csv_row_t *row, const ngx_str_t *parts, ngx_uint_t n);
 static ngx_uint_t csv_formula(const ngx_str_t *s);
@@ -112,118 +96,71 @@ static const csv_column_t  csv_columns[] = {
 };
 
 
-#define CSV_COLUMNS  (sizeof(csv_columns) / sizeof(csv_column_t))
-
-
-void
-ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_uint_t locale,
-    ngx_uint_t text_ids)
-{
-    size_t       len, longest;
-    ngx_uint_t   i;
-    const char  *title, *sentence;
-
-    csv->locale = locale;
-    csv->text_ids = text_ids;
-
-    longest = 0;
-
-    for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
-        title = ngx_guildlog_language_title(i, 0);
-        sentence = ngx_guildlog_sentences[locale][i];
-
-        len = ngx_strlen(title) + ngx_strlen(sentence);
-        title = ngx_guildlog_language_title(i, locale);
-
-        longest = ngx_max(longest, len + ngx_strlen(title));
-    }
-
-    /* a cell: an apostrophe, two quotes, a comma; quotes inside double; an id
-       as a text has six more */
-
-    csv->longest = 2 * longest + 2 * CSV_TIME + CSV_STATUS + CSV_COLUMNS * 6;
-}
-
-
-/*
- * A quote is two bytes in JSON already.  What is between the words of the
- * summary stands in another cell, too, and once in a sentence.
- */
-
-size_t
-ngx_guildlog_csv_size(const ngx_guildlog_csv_t *csv, const ngx_str_t *doc)
-{
-    return csv->longest + 2 * doc->len + csv_changes_size(csv, doc);
-}
-
-
-u_char *
-ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, u_char *dst,
+ngx_int_t
+ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, ngx_guildlog_json_t *out,
     const ngx_str_t *doc, const ngx_str_t *status, const ngx_str_t *reason)
 {
+    u_char              *p;
     csv_row_t            row;
     json_int_t           type;
     ngx_uint_t           i;
     json_error_t         error;
     const csv_column_t  *column;
 
-    /* the end of the buffer serves to complete the doc */
+    /* where the row will stand serves to complete the doc */
 
-    (void) ngx_cpymem(dst, doc->data, doc->len);
-    dst[doc->len] = '}';
+    p = ngx_guildlog_json_place(out, doc->len + 1);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
 
-    row.entry = ngx_guildlog_json_read_any(dst, doc->len + 1, 0, &error);
+    *ngx_cpymem(p, doc->data, doc->len) = '}';
+
+    row.entry = ngx_guildlog_json_read_any(p, doc->len + 1, 0, &error);
     if (row.entry == NULL) {
-        return NULL;
+        return NGX_DECLINED;
     }
 
     type = json_integer_value(json_object_get(row.entry, "type"));
 
     if (type < 0 || type >= NGX_GUILDLOG_TYPES) {
         json_decref(row.entry);
-        return NULL;
+        return NGX_DECLINED;
     }
 
-    row.pos = dst;
+    row.out = out;
     row.csv = csv;
-    row.room = csv_changes_size(csv, doc);
     row.type = (ngx_uint_t) type;
-    row.status = *status;
-    row.reason = *reason;
+    row.status = status;
+    row.reason = reason;
 
-    row.status.len = ngx_min(row.status.len, CSV_STATUS / 4);
-    row.reason.len = ngx_min(row.reason.len, CSV_STATUS / 4);
-
-    for (i = 0; i < CSV_COLUMNS; i++) {
-        if (i) {
-            *row.pos++ = ',';
-        }
-
+    for (i = 0; i < sizeof(csv_columns) / sizeof(csv_column_t); i++) {
         column = &csv_columns[i];
         column->write(&row, column->object, column->field);
     }
 
-    *row.pos++ = CR;
-    *row.pos++ = LF;
+    ngx_guildlog_json_literal(out, CRLF, sizeof(CRLF) - 1);
 
     json_decref(row.entry);
 
-    ngx_guildlog_assert((size_t) (row.pos - dst)
-                        <= ngx_guildlog_csv_size(csv, doc));
-
-    return row.pos;
+    return out->failed ? NGX_ERROR : NGX_OK;
 }
 
 
 static void
 csv_time(csv_row_t *row, const char *object, const char *field)
 {
-    json_t  *value;
+    u_char     buf[CSV_TIME];
+    json_t    *value;
+    ngx_str_t  time;
 
     value = json_object_get(row->entry, field);
 
-    row->pos = ngx_guildlog_change_time_write(row->pos,
-                                              json_integer_value(value));
+    time.data = buf;
+    time.len = ngx_guildlog_change_time_write(buf, json_integer_value(value))
+               - buf;
+
+    ngx_guildlog_json_raw(row->out, &time);
 }
 
 
@@ -232,11 +169,15 @@ csv_number(csv_row_t *row, const char *object, const char *field)
 {
     json_t  *value;
 
+    static ngx_str_t  none = ngx_string("");
+
     value = json_object_get(row->entry, field);
 
     if (json_is_integer(value)) {
-        row->pos = ngx_sprintf(row->pos, "%L",
-                               (int64_t) json_integer_value(value));
+        ngx_guildlog_json_number(row->out, json_integer_value(value));
+
+    } else {
+        ngx_guildlog_json_raw(row->out, &none);
     }
 }
 
@@ -257,6 +198,7 @@ csv_text(csv_row_t *row, const char *object, const char *field)
 static void
 csv_id(csv_row_t *row, const char *object, const char *field)
 {
+    u_char     *p;
     json_t     *from;
     ngx_str_t   s;
 
@@ -268,7 +210,12 @@ csv_id(csv_row_t *row, const char *object, const char *field)
         return;
     }
 
-    row->pos = ngx_sprintf(row->pos, "\"=\"\"%V\"\"\"", &s);
+    p = ngx_guildlog_json_place(row->out, s.len + sizeof("\"=\"\"\"\"\"") - 1);
+
+    if (p) {
+        ngx_guildlog_json_placed(row->out,
+                                 ngx_sprintf(p, "\"=\"\"%V\"\"\"", &s));
+    }
 }
 
 
@@ -383,14 +330,14 @@ csv_title(const csv_row_t *row, ngx_uint_t locale)
 static void
 csv_status(csv_row_t *row, const char *object, const char *field)
 {
-    csv_cell(row, &row->status, 1);
+    csv_cell(row, row->status, 1);
 }
 
 
 static void
 csv_reason(csv_row_t *row, const char *object, const char *field)
 {
-    csv_cell(row, &row->reason, 1);
+    csv_cell(row, row->reason, 1);
 }
 
 
@@ -399,90 +346,39 @@ csv_reason(csv_row_t *row, const char *object, const char *field)
 static void
 csv_changes(csv_row_t *row, const char *object, const char *field)
 {
-    json_t      *changes;
-    ngx_str_t    cell;
-    csv_text_t   text;
-    ngx_uint_t   gone;
+    size_t                i;
+    json_t               *changes, *change;
+    ngx_str_t             cell;
+    ngx_uint_t            gone;
+    ngx_guildlog_json_t   text;
+
+    ngx_str_set(&cell, "");
 
     gone = (ngx_guildlog_type_kind(row->type) == NGX_GUILDLOG_KIND_GONE);
     changes = json_object_get(row->entry, field);
 
-    ngx_memzero(&text, sizeof(csv_text_t));
-    csv_changes_write(row->csv, changes, gone, &text);
+    if (json_array_size(changes)) {
+        ngx_guildlog_json_init(&text, row->out->pool, 256);
 
-    if (2 * text.len + CSV_AHEAD > row->room) {
-        return;
-    }
+        json_array_foreach(changes, i, change) {
+            if (i) {
+                ngx_guildlog_json_literal(&text, "; ", 2);
+            }
 
-    /* as far behind the cell as it may grow: quotes double */
-
-    cell.len = text.len;
-    cell.data = row->pos + text.len + CSV_AHEAD;
-
-    text.pos = cell.data;
-    csv_changes_write(row->csv, changes, gone, &text);
-
-    ngx_guildlog_assert(text.pos == cell.data + cell.len);
-
-    csv_cell(row, &cell, 1);
-}
-
-
-/* what is between bare quotes is a name of the document itself */
-
-static size_t
-csv_changes_size(const ngx_guildlog_csv_t *csv, const ngx_str_t *doc)
-{
-    u_char        *p, *last, *end;
-    json_t        *changes;
-    csv_text_t     text;
-    json_error_t   error;
-
-    static const ngx_str_t  name = ngx_string("\"changes\":[");
-    static const ngx_str_t  next = ngx_string(",\"until\":");
-
-    last = doc->data + doc->len;
-
-    p = memmem(doc->data, doc->len, name.data, name.len);
-    if (p == NULL) {
-        return 0;
-    }
-
-    p += name.len - 1;
-    end = memmem(p, last - p, next.data, next.len);
-    end = end ? end : last;
-
-    changes = ngx_guildlog_json_read_any(p, end - p, 0, &error);
-
-    if (changes == NULL) {
-        return CSV_DIGIT * (end - p) + CSV_AHEAD;
-    }
-
-    ngx_memzero(&text, sizeof(csv_text_t));
-    csv_changes_write(csv, changes, 0, &text);
-
-    json_decref(changes);
-
-    return 2 * text.len + CSV_AHEAD;
-}
-
-
-static void
-csv_changes_write(const ngx_guildlog_csv_t *csv, const json_t *changes,
-    ngx_uint_t gone, csv_text_t *text)
-{
-    size_t   i;
-    json_t  *change;
-
-    json_array_foreach(changes, i, change) {
-        if (i) {
-            csv_change_put(text, "; ", 2);
+            ngx_guildlog_change_name(change, row->csv->locale, csv_change,
+                                     &text);
+            ngx_guildlog_json_literal(&text, ": ", 2);
+            ngx_guildlog_change_value(change, row->csv->locale, gone,
+                                      csv_change, &text);
         }
 
-        ngx_guildlog_change_name(change, csv->locale, csv_change, text);
-        csv_change_put(text, ": ", 2);
-        ngx_guildlog_change_value(change, csv->locale, gone, csv_change, text);
+        if (ngx_guildlog_json_written(&text, &cell) != NGX_OK) {
+            row->out->failed = 1;
+            return;
+        }
     }
+
+    csv_cell(row, &cell, 1);
 }
 
 
@@ -494,23 +390,14 @@ csv_change(void *data, const ngx_guildlog_change_piece_t *piece)
 
     if (piece->kind == NGX_GUILDLOG_CHANGE_TIME) {
         (void) ngx_guildlog_change_time_write(buf, piece->ms);
-        csv_change_put(data, buf, CSV_TIME);
+        ngx_guildlog_json_literal(data, buf, CSV_TIME);
         return;
     }
 
     s = piece->text.len ? &piece->text : &piece->id;
 
-    csv_change_put(data, s->data, s->len);
-}
-
-
-static void
-csv_change_put(csv_text_t *text, const void *data, size_t len)
-{
-    text->len += len;
-
-    if (text->pos && len) {
-        text->pos = ngx_cpymem(text->pos, data, len);
+    if (s->len) {
+        ngx_guildlog_json_literal(data, s->data, s->len);
     }
 }
 
@@ -518,21 +405,27 @@ csv_change_put(csv_text_t *text, const void *data, size_t len)
 static void
 csv_cell(csv_row_t *row, const ngx_str_t *parts, ngx_uint_t n)
 {
-    size_t      j;
+    size_t      j, len;
     u_char     *p;
     ngx_uint_t  i, quote;
 
+    len = sizeof("\"'\"") - 1;
     quote = 0;
 
     /* some readers separate by semicolons and tabs as well as by commas */
 
     for (i = 0; i < n; i++) {
+        len += 2 * parts[i].len;
+
         for (j = 0; j < parts[i].len && !quote; j++) {
             quote = (ngx_strchr("\",;\t\r\n", parts[i].data[j]) != NULL);
         }
     }
 
-    p = row->pos;
+    p = ngx_guildlog_json_place(row->out, len);
+    if (p == NULL) {
+        return;
+    }
 
     if (quote) {
         *p++ = '"';
@@ -556,7 +449,7 @@ csv_cell(csv_row_t *row, const ngx_str_t *parts, ngx_uint_t n)
         *p++ = '"';
     }
 
-    row->pos = p;
+    ngx_guildlog_json_placed(row->out, p);
 }
 
 

@@ -19,7 +19,6 @@
 
 typedef struct {
     ngx_uint_t                     locale;     /* of sentences and changes */
-    size_t                         longest;    /* of a row, beyond its doc */
     unsigned                       text_ids:1; /* ="1": no program takes it for
                                                   a number */
 } ngx_guildlog_csv_t;
@@ -29,20 +28,14 @@ typedef struct {
 extern const ngx_str_t  ngx_guildlog_csv_header;
 
 
-void ngx_guildlog_csv_init(ngx_guildlog_csv_t *csv, ngx_uint_t locale,
-    ngx_uint_t text_ids);
-
-/* the room that a row may take */
-size_t ngx_guildlog_csv_size(const ngx_guildlog_csv_t *csv,
-    const ngx_str_t *doc);
-
 /*
  * Writes the row of an entry: doc is its JSON without the closing brace,
- * reason may be null.  Returns where it ends; NULL: doc is no entry.
+ * reason may be null.  NGX_DECLINED: doc is no entry; NGX_ERROR: no memory.
  */
 
-u_char *ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv, u_char *dst,
-    const ngx_str_t *doc, const ngx_str_t *status, const ngx_str_t *reason);
+ngx_int_t ngx_guildlog_csv_row(const ngx_guildlog_csv_t *csv,
+    ngx_guildlog_json_t *out, const ngx_str_t *doc, const ngx_str_t *status,
+    const ngx_str_t *reason);
 
 
 #endif /* _NGX_GUILDLOG_CSV_H_INCLUDED_ */
