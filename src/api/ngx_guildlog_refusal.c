@@ -180,14 +180,11 @@ ngx_guildlog_refusal_write(ngx_guildlog_json_t *w, const ngx_str_t *sentence)
     code.data = (u_char *) row->code;
     code.len = ngx_strlen(row->code);
 
-    ngx_guildlog_json_key(w, "error");
-    ngx_guildlog_json_string(w, sentence);
-    ngx_guildlog_json_key(w, "code");
-    ngx_guildlog_json_string(w, &code);
+    ngx_guildlog_json_member(w, "error", sentence);
+    ngx_guildlog_json_member(w, "code", &code);
 
     if (told.path.len) {
-        ngx_guildlog_json_key(w, "field");
-        ngx_guildlog_json_string(w, &told.path);
+        ngx_guildlog_json_member(w, "field", &told.path);
     }
 
     if (told.min.len) {

@@ -214,6 +214,24 @@ ngx_guildlog_json_number(ngx_guildlog_json_t *w, int64_t n)
 
 
 void
+ngx_guildlog_json_member(ngx_guildlog_json_t *w, const char *name,
+    const ngx_str_t *s)
+{
+    ngx_guildlog_json_key(w, name);
+    ngx_guildlog_json_string(w, s);
+}
+
+
+void
+ngx_guildlog_json_member_number(ngx_guildlog_json_t *w, const char *name,
+    int64_t n)
+{
+    ngx_guildlog_json_key(w, name);
+    ngx_guildlog_json_number(w, n);
+}
+
+
+void
 ngx_guildlog_json_double(ngx_guildlog_json_t *w, double n)
 {
     u_char  buf[NGX_GUILDLOG_JSON_REAL];

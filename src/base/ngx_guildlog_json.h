@@ -99,6 +99,11 @@ void ngx_guildlog_json_number(ngx_guildlog_json_t *w, int64_t n);
 void ngx_guildlog_json_double(ngx_guildlog_json_t *w, double n);
 void ngx_guildlog_json_bool(ngx_guildlog_json_t *w, ngx_uint_t b);
 void ngx_guildlog_json_null(ngx_guildlog_json_t *w);
+/* a key and its value */
+void ngx_guildlog_json_member(ngx_guildlog_json_t *w, const char *name,
+    const ngx_str_t *s);
+void ngx_guildlog_json_member_number(ngx_guildlog_json_t *w, const char *name,
+    int64_t n);
 /* a finished piece of JSON, as it is */
 void ngx_guildlog_json_raw(ngx_guildlog_json_t *w, const ngx_str_t *s);
 /* anything, as it is; no comma comes before it, nor before what is next */

@@ -21,8 +21,6 @@ typedef struct {
 
 static ngx_guildlog_auth_e access_bearer(ngx_http_request_t *r,
     ngx_str_t *text);
-static ngx_int_t limit_take_one(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf);
 static ngx_int_t limit_key(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
     const ngx_http_guildlog_limit_conf_t *limit, ngx_str_t *key);
 static ngx_int_t limit_address(ngx_http_request_t *r, ngx_str_t *address);
@@ -247,6 +245,8 @@ ngx_http_guildlog_limit_charge(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx, const ngx_http_guildlog_loc_conf_t *conf)
 {
     ngx_int_t                              rc;
+    ngx_str_t                              key;
+    ngx_guildlog_stats_t                  *stats;
     const ngx_http_guildlog_limit_conf_t  *limit;
 
     /* the page of error_page for a refused request is not charged */
@@ -256,6 +256,7 @@ ngx_http_guildlog_limit_charge(ngx_http_request_t *r,
     }
 
     limit = conf->limit;
+    stats = &ngx_http_guildlog_worker.stats;
 
     if (limit == NULL) {
         return NGX_OK;
@@ -265,11 +266,30 @@ ngx_http_guildlog_limit_charge(ngx_http_request_t *r,
         || ctx->charged->zone != limit->zone
         || !ngx_guildlog_str_eq(&ctx->charged->prefix, &limit->prefix))
     {
-        rc = limit_take_one(r, ctx, conf);
+        rc = limit_key(r, ctx, limit, &key);
 
         if (rc != NGX_OK) {
             return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
         }
+
+        rc = ngx_guildlog_limit_take(limit->zone, &key, limit->requests,
+                                     limit->window, &ctx->limit, stats);
+
+        if (rc == NGX_BUSY) {
+            ngx_guildlog_stats_count(stats, limit->dry_run
+                                            ? NGX_GUILDLOG_COUNT_LIMITED_DRY
+                                            : NGX_GUILDLOG_COUNT_LIMITED, 1);
+            ngx_log_error(conf->limit_log_level, r->connection->log, 0,
+                          "rate limited%s, %ui requests in %M ms",
+                          limit->dry_run ? " (dry run)" : "",
+                          limit->requests, limit->window);
+        }
+
+        ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                       "guildlog limit: %ui of %ui left, %i",
+                       ctx->limit.remaining, ctx->limit.limit, rc);
+
+        ctx->over = (rc == NGX_BUSY);
     }
 
     ctx->charged = limit;
@@ -283,49 +303,7 @@ ngx_http_guildlog_limit_charge(ngx_http_request_t *r,
 }
 
 
-/* sets ctx->over; NGX_DECLINED: the request has no key, it is not limited */
-
-static ngx_int_t
-limit_take_one(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
-    const ngx_http_guildlog_loc_conf_t *conf)
-{
-    ngx_int_t                              rc;
-    ngx_str_t                              key;
-    ngx_guildlog_stats_t                  *stats;
-    const ngx_http_guildlog_limit_conf_t  *limit;
-
-    limit = conf->limit;
-
-    rc = limit_key(r, ctx, limit, &key);
-
-    if (rc != NGX_OK) {
-        return rc;
-    }
-
-    stats = &ngx_http_guildlog_worker.stats;
-
-    rc = ngx_guildlog_limit_take(limit->zone, &key, limit->requests,
-                                 limit->window, &ctx->limit, stats);
-
-    if (rc == NGX_BUSY) {
-        ngx_guildlog_stats_count(stats, limit->dry_run
-                                        ? NGX_GUILDLOG_COUNT_LIMITED_DRY
-                                        : NGX_GUILDLOG_COUNT_LIMITED, 1);
-        ngx_log_error(conf->limit_log_level, r->connection->log, 0,
-                      "rate limited%s, %ui requests in %M ms",
-                      limit->dry_run ? " (dry run)" : "",
-                      limit->requests, limit->window);
-    }
-
-    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                   "guildlog limit: %ui of %ui left, %i",
-                   ctx->limit.remaining, ctx->limit.limit, rc);
-
-    ctx->over = (rc == NGX_BUSY);
-
-    return NGX_OK;
-}
-
+/* NGX_DECLINED: the request has none, it is not limited */
 
 static ngx_int_t
 limit_key(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
@@ -425,25 +403,26 @@ limit_headers(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx)
 {
     u_char      *p;
     ngx_str_t    value;
-    ngx_uint_t   reset;
+    ngx_uint_t   i, reset, n[4];
+
+    static const char  *names[] = {
+        "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+        "X-RateLimit-Reset-After"
+    };
 
     reset = (ctx->limit.reset_ms + 999) / 1000;
 
-    if (ngx_http_guildlog_response_header_number(r, "X-RateLimit-Limit",
-                                                 ctx->limit.limit)
-        != NGX_OK
-        || ngx_http_guildlog_response_header_number(r, "X-RateLimit-Remaining",
-                                                    ctx->limit.remaining)
-           != NGX_OK
-        || ngx_http_guildlog_response_header_number(r, "X-RateLimit-Reset",
-                                                    reset)
-           != NGX_OK
-        || ngx_http_guildlog_response_header_number(r,
-                                                    "X-RateLimit-Reset-After",
-                                                    reset)
-           != NGX_OK)
-    {
-        return NGX_ERROR;
+    n[0] = ctx->limit.limit;
+    n[1] = ctx->limit.remaining;
+    n[2] = reset;
+    n[3] = reset;
+
+    for (i = 0; i < 4; i++) {
+        if (ngx_http_guildlog_response_header_number(r, names[i], n[i])
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
     }
 
     p = ngx_pnalloc(r->pool, sizeof("\"default\";r=;t=") + 2 * NGX_INT_T_LEN);

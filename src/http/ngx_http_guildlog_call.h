@@ -188,6 +188,13 @@ void ngx_http_guildlog_call_finish(ngx_http_request_t *r, ngx_int_t rc);
 ngx_int_t ngx_http_guildlog_call_refuse(ngx_http_guildlog_call_t *call,
     ngx_uint_t status, const ngx_str_t *error);
 
+/*
+ * The same of what a check returned that is not NGX_OK: after NGX_DECLINED 400
+ * with the error, else NGX_ERROR.
+ */
+ngx_int_t ngx_http_guildlog_call_invalid(ngx_http_guildlog_call_t *call,
+    ngx_int_t rc, const ngx_str_t *error);
+
 
 /* who asks, and how often: guildlog_auth and guildlog_limit */
 

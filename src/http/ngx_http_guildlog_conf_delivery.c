@@ -658,12 +658,10 @@ conf_message_init(ngx_conf_t *cf, ngx_guildlog_delivery_conf_t *delivery)
 
         ngx_guildlog_json_init(&w, cf->pool, 64 + name->len + avatar->len);
         ngx_guildlog_json_begin(&w, '{');
-        ngx_guildlog_json_key(&w, "name");
-        ngx_guildlog_json_string(&w, name);
+        ngx_guildlog_json_member(&w, "name", name);
 
         if (avatar->len) {
-            ngx_guildlog_json_key(&w, "avatar");
-            ngx_guildlog_json_string(&w, avatar);
+            ngx_guildlog_json_member(&w, "avatar", avatar);
         }
 
         ngx_guildlog_json_end(&w);

@@ -271,10 +271,8 @@ page_head(ngx_http_guildlog_search_t *search, ngx_pool_t *pool, ngx_str_t *head)
     ngx_guildlog_json_init(&w, pool, 256);
     ngx_guildlog_json_begin(&w, '{');
 
-    ngx_guildlog_json_key(&w, "total");
-    ngx_guildlog_json_number(&w, search->total);
-    ngx_guildlog_json_key(&w, "retentionMs");
-    ngx_guildlog_json_number(&w, search->head.retention);
+    ngx_guildlog_json_member_number(&w, "total", search->total);
+    ngx_guildlog_json_member_number(&w, "retentionMs", search->head.retention);
     ngx_guildlog_json_key(&w, "walled");
     ngx_guildlog_json_bool(&w, search->head.walled);
     ngx_guildlog_json_key(&w, "categoryCounts");
@@ -282,8 +280,8 @@ page_head(ngx_http_guildlog_search_t *search, ngx_pool_t *pool, ngx_str_t *head)
 
     for (i = 0; i < NGX_GUILDLOG_CATEGORIES; i++) {
         if (n[i]) {
-            ngx_guildlog_json_key(&w, ngx_guildlog_type_categories[i]);
-            ngx_guildlog_json_number(&w, n[i]);
+            ngx_guildlog_json_member_number(&w, ngx_guildlog_type_categories[i],
+                                            n[i]);
         }
     }
 

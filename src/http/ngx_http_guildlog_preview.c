@@ -17,8 +17,6 @@ enum {
 };
 
 
-static ngx_int_t preview_check(ngx_http_guildlog_call_t *call,
-    ngx_str_t *error);
 static void preview_overlay(ngx_guildlog_message_conf_t *conf,
     const json_t *settings);
 
@@ -26,19 +24,44 @@ static void preview_overlay(ngx_guildlog_message_conf_t *conf,
 ngx_int_t
 ngx_http_guildlog_preview_bound(ngx_http_guildlog_call_t *call)
 {
-    json_t     *bot;
-    ngx_int_t   rc;
-    ngx_str_t   error;
+    u_char      *p;
+    json_t      *bot, *fields[NGX_GUILDLOG_ENTRY_FIELDS];
+    ngx_int_t    rc;
+    ngx_str_t    error;
+    ngx_pool_t  *pool;
 
-    rc = preview_check(call, &error);
+    pool = call->request->pool;
 
-    if (rc == NGX_DECLINED) {
-        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
-                                             &error);
+    call->json = ngx_guildlog_json_parse(pool, &call->body, &error);
+
+    if (call->json) {
+        rc = ngx_guildlog_route_match_body(pool, call->route, call->json,
+                                           &error);
+    } else {
+        rc = error.len ? NGX_DECLINED : NGX_ERROR;
     }
 
     if (rc != NGX_OK) {
-        return NGX_ERROR;
+        return ngx_http_guildlog_call_invalid(call, rc, &error);
+    }
+
+    /* the entry is held against the rules of those that are recorded */
+
+    rc = ngx_guildlog_entry_check(pool, json_object_get(call->json, "entry"),
+                                  0, fields, &error);
+
+    if (rc == NGX_DECLINED) {
+        p = ngx_pnalloc(pool, sizeof("entry.") - 1 + error.len);
+        if (p == NULL) {
+            return NGX_ERROR;
+        }
+
+        error.len = ngx_sprintf(p, "entry.%V", &error) - p;
+        error.data = p;
+    }
+
+    if (rc != NGX_OK) {
+        return ngx_http_guildlog_call_invalid(call, rc, &error);
     }
 
     bot = json_object_get(call->json, "bot");
@@ -54,47 +77,6 @@ ngx_http_guildlog_preview_bound(ngx_http_guildlog_call_t *call)
     call->args[call->nargs++] = call->body;
 
     return call->endpoint->start(call);
-}
-
-
-/* the entry is held against the rules of those that are recorded */
-
-static ngx_int_t
-preview_check(ngx_http_guildlog_call_t *call, ngx_str_t *error)
-{
-    u_char      *p;
-    json_t      *fields[NGX_GUILDLOG_ENTRY_FIELDS];
-    ngx_int_t    rc;
-    ngx_pool_t  *pool;
-
-    pool = call->request->pool;
-
-    call->json = ngx_guildlog_json_parse(pool, &call->body, error);
-
-    if (call->json == NULL) {
-        return error->len ? NGX_DECLINED : NGX_ERROR;
-    }
-
-    rc = ngx_guildlog_route_match_body(pool, call->route, call->json, error);
-
-    if (rc != NGX_OK) {
-        return rc;
-    }
-
-    rc = ngx_guildlog_entry_check(pool, json_object_get(call->json, "entry"),
-                                  0, fields, error);
-
-    if (rc == NGX_DECLINED) {
-        p = ngx_pnalloc(pool, sizeof("entry.") - 1 + error->len);
-        if (p == NULL) {
-            return NGX_ERROR;
-        }
-
-        error->len = ngx_sprintf(p, "entry.%V", error) - p;
-        error->data = p;
-    }
-
-    return rc;
 }
 
 

@@ -67,13 +67,8 @@ record_read(ngx_http_guildlog_call_t *call)
         return ngx_http_guildlog_call_yield(call, record_read);
     }
 
-    if (rc == NGX_DECLINED) {
-        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
-                                             &error);
-    }
-
     if (rc != NGX_OK) {
-        return NGX_ERROR;
+        return ngx_http_guildlog_call_invalid(call, rc, &error);
     }
 
     call->nargs += ngx_guildlog_batch_nargs(call->guild.len == 0);

@@ -559,13 +559,8 @@ request_bind(ngx_http_guildlog_call_t *call)
                                      &call->args[call->nargs], &error);
     }
 
-    if (rc == NGX_DECLINED) {
-        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
-                                             &error);
-    }
-
     if (rc != NGX_OK) {
-        return NGX_ERROR;
+        return ngx_http_guildlog_call_invalid(call, rc, &error);
     }
 
     for (f = route->query; f->name.len; f++) {
@@ -691,13 +686,8 @@ request_bind_body(ngx_http_guildlog_call_t *call)
         rc = error.len ? NGX_DECLINED : NGX_ERROR;
     }
 
-    if (rc == NGX_DECLINED) {
-        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
-                                             &error);
-    }
-
     if (rc != NGX_OK) {
-        return NGX_ERROR;
+        return ngx_http_guildlog_call_invalid(call, rc, &error);
     }
 
     ngx_guildlog_assert(call->nargs < NGX_GUILDLOG_ARGS_MAX);
@@ -1086,6 +1076,16 @@ ngx_http_guildlog_call_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status,
     }
 
     return NGX_DONE;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_call_invalid(ngx_http_guildlog_call_t *call, ngx_int_t rc,
+    const ngx_str_t *error)
+{
+    return rc == NGX_DECLINED
+           ? ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST, error)
+           : NGX_ERROR;
 }
 
 

@@ -110,8 +110,6 @@ static ngx_uint_t health_is(ngx_http_request_t *r, const char *word);
 static ngx_int_t health_ask(health_ask_t *ask);
 static void health_cleanup(void *data);
 static void health_told(void *data, ngx_guildlog_db_result_t *result);
-static const char *health_obstacle(ngx_guildlog_db_result_t *result,
-    ngx_log_t *log);
 static ngx_int_t health_answer(ngx_http_request_t *r, const char *obstacle);
 
 
@@ -756,10 +754,8 @@ status_form_histogram(ngx_http_guildlog_status_form_t *form, const char *value,
 
     if (!form->prometheus) {
         status_form_group(form, value);
-        ngx_guildlog_json_key(&form->out, "count");
-        ngx_guildlog_json_number(&form->out, h->count);
-        ngx_guildlog_json_key(&form->out, "sum_us");
-        ngx_guildlog_json_number(&form->out, h->sum_us);
+        ngx_guildlog_json_member_number(&form->out, "count", h->count);
+        ngx_guildlog_json_member_number(&form->out, "sum_us", h->sum_us);
         return;
     }
 
@@ -940,6 +936,7 @@ health_told(void *data, ngx_guildlog_db_result_t *result)
     health_ask_t *ask = data;
 
     ngx_int_t            rc;
+    ngx_uint_t           status;
     const char          *obstacle;
     ngx_http_request_t  *r;
 
@@ -948,48 +945,41 @@ health_told(void *data, ngx_guildlog_db_result_t *result)
 
     ngx_http_set_log_request(r->connection->log, r);
 
-    obstacle = health_obstacle(result, r->connection->log);
+    status = ngx_http_guildlog_response_failed(result, "schema_fits",
+                                               r->connection->log);
 
-    if (obstacle) {
-        rc = health_answer(r, obstacle);
-
-    } else {
+    if (result->outcome == NGX_GUILDLOG_DB_ROWS
+        && ngx_guildlog_db_result_value(result, 0, 0).data[0] == 't')
+    {
         ask->database++;
         health_fits = ngx_max(health_fits, ask->database);
 
         rc = health_ask(ask);
+
+    } else {
+
+        obstacle = "the schema is older than the module\n";
+
+        if (result->outcome != NGX_GUILDLOG_DB_ROWS
+            && status != NGX_HTTP_INTERNAL_SERVER_ERROR)
+        {
+            obstacle = "the database is not available\n";
+
+        } else if (result->outcome != NGX_GUILDLOG_DB_ROWS
+                   && ngx_strcmp(result->sqlstate, "42883") != 0)
+        {
+            /* another cause than that it has no such function */
+
+            obstacle = "the database refuses to tell its schema; "
+                       "the error log says why\n";
+        }
+
+        rc = health_answer(r, obstacle);
     }
 
     if (rc != NGX_AGAIN) {
         ngx_http_guildlog_call_finish(r, rc);
     }
-}
-
-
-static const char *
-health_obstacle(ngx_guildlog_db_result_t *result, ngx_log_t *log)
-{
-    ngx_uint_t  status;
-
-    if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
-        return ngx_guildlog_db_result_value(result, 0, 0).data[0] == 't'
-               ? NULL : "the schema is older than the module\n";
-    }
-
-    status = ngx_http_guildlog_response_failed(result, "schema_fits", log);
-
-    if (status != NGX_HTTP_INTERNAL_SERVER_ERROR) {
-        return "the database is not available\n";
-    }
-
-    /* a schema without that function */
-
-    if (ngx_strcmp(result->sqlstate, "42883") == 0) {
-        return "the schema is older than the module\n";
-    }
-
-    return "the database refuses to tell its schema; "
-           "the error log says why\n";
 }
 
 

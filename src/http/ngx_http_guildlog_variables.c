@@ -270,12 +270,10 @@ token_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 
     ngx_guildlog_json_init(&w, r->pool, text.len + 256);
     ngx_guildlog_json_begin(&w, '{');
-    ngx_guildlog_json_key(&w, "token");
-    ngx_guildlog_json_string(&w, &text);
-    ngx_guildlog_json_key(&w, "unique_id");
-    ngx_guildlog_json_string(&w, &token.jti);
-    ngx_guildlog_json_key(&w, "expires_at");
-    ngx_guildlog_json_number(&w, (int64_t) token.exp * 1000);
+    ngx_guildlog_json_member(&w, "token", &text);
+    ngx_guildlog_json_member(&w, "unique_id", &token.jti);
+    ngx_guildlog_json_member_number(&w, "expires_at",
+                                    (int64_t) token.exp * 1000);
     ngx_guildlog_json_end(&w);
 
     if (ngx_guildlog_json_written(&w, &body) != NGX_OK) {

@@ -199,8 +199,7 @@ ngx_guildlog_columns_refuse(ngx_guildlog_columns_t *c, const ngx_str_t *error)
     w = &c->columns[NGX_GUILDLOG_COLUMN_ERRORS];
 
     ngx_guildlog_json_begin(w, '{');
-    ngx_guildlog_json_key(w, "index");
-    ngx_guildlog_json_number(w, c->n - 1);
+    ngx_guildlog_json_member_number(w, "index", c->n - 1);
     ngx_guildlog_refusal_write(w, error);
     ngx_guildlog_json_end(w);
 }

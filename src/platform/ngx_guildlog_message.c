@@ -328,8 +328,7 @@ message_finish(message_t *message)
     content.len = message->content.pos - message->content.start;
 
     if (content.len) {
-        ngx_guildlog_json_key(w, "content");
-        ngx_guildlog_json_string(w, &content);
+        ngx_guildlog_json_member(w, "content", &content);
     }
 
     ngx_guildlog_json_key(w, "allowed_mentions");

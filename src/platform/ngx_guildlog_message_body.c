@@ -682,8 +682,8 @@ message_embed_write(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
 
     message_embed_string(w, "timestamp", &s);
 
-    ngx_guildlog_json_key(w, "color");
-    ngx_guildlog_json_number(w, ngx_guildlog_message_item_color(item));
+    ngx_guildlog_json_member_number(w, "color",
+                                    ngx_guildlog_message_item_color(item));
 
     ngx_guildlog_json_key(w, "footer");
     ngx_guildlog_json_begin(w, '{');
@@ -738,8 +738,7 @@ message_embed_string(ngx_guildlog_json_t *w, const char *key,
     const ngx_str_t *s)
 {
     if (s->len) {
-        ngx_guildlog_json_key(w, key);
-        ngx_guildlog_json_string(w, s);
+        ngx_guildlog_json_member(w, key, s);
     }
 }
 
@@ -776,21 +775,16 @@ ngx_guildlog_message_buttons(ngx_pool_t *pool,
             ngx_guildlog_json_key(w, "components");
             ngx_guildlog_json_begin(w, '[');
             ngx_guildlog_json_begin(w, '{');
-            ngx_guildlog_json_key(w, "type");
-            ngx_guildlog_json_number(w, MESSAGE_BUTTON_ROW);
+            ngx_guildlog_json_member_number(w, "type", MESSAGE_BUTTON_ROW);
             ngx_guildlog_json_key(w, "components");
             ngx_guildlog_json_begin(w, '[');
         }
 
         ngx_guildlog_json_begin(w, '{');
-        ngx_guildlog_json_key(w, "type");
-        ngx_guildlog_json_number(w, MESSAGE_BUTTON_LINK);
-        ngx_guildlog_json_key(w, "style");
-        ngx_guildlog_json_number(w, MESSAGE_BUTTON_STYLE);
-        ngx_guildlog_json_key(w, "label");
-        ngx_guildlog_json_string(w, &label);
-        ngx_guildlog_json_key(w, "url");
-        ngx_guildlog_json_string(w, &url);
+        ngx_guildlog_json_member_number(w, "type", MESSAGE_BUTTON_LINK);
+        ngx_guildlog_json_member_number(w, "style", MESSAGE_BUTTON_STYLE);
+        ngx_guildlog_json_member(w, "label", &label);
+        ngx_guildlog_json_member(w, "url", &url);
         ngx_guildlog_json_end(w);
     }
 

@@ -24,8 +24,6 @@ static ngx_int_t token_sign_header(const ngx_guildlog_token_key_t *key,
     ngx_pool_t *pool, ngx_str_t *header);
 static ngx_int_t token_sign_claims(const ngx_str_t *issuer,
     const ngx_guildlog_token_t *token, ngx_pool_t *pool, ngx_str_t *claims);
-static void token_sign_claim(ngx_guildlog_json_t *w, const char *name,
-    const ngx_str_t *value);
 static ngx_int_t token_sign_append(ngx_pool_t *pool, ngx_str_t *text,
     ngx_str_t *piece);
 static ngx_int_t token_openssl_sign(const ngx_guildlog_token_key_t *key,
@@ -105,13 +103,13 @@ token_sign_header(const ngx_guildlog_token_key_t *key, ngx_pool_t *pool,
 
     ngx_guildlog_json_init(&w, pool, 128);
     ngx_guildlog_json_begin(&w, '{');
-    token_sign_claim(&w, "alg", &key->alg);
+    ngx_guildlog_json_member(&w, "alg", &key->alg);
 
     if (key->kid.len) {
-        token_sign_claim(&w, "kid", &key->kid);
+        ngx_guildlog_json_member(&w, "kid", &key->kid);
     }
 
-    token_sign_claim(&w, "typ", &jwt);
+    ngx_guildlog_json_member(&w, "typ", &jwt);
     ngx_guildlog_json_end(&w);
 
     return ngx_guildlog_json_written(&w, header);
@@ -128,27 +126,17 @@ token_sign_claims(const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
 
     ngx_guildlog_json_init(&w, pool, 256);
     ngx_guildlog_json_begin(&w, '{');
-    token_sign_claim(&w, "iss", issuer);
-    token_sign_claim(&w, "sub", &token->guild);
-    token_sign_claim(&w, "jti", &token->jti);
-    token_sign_claim(&w, "bot", &bots[token->bot]);
-    token_sign_claim(&w, "kind", &ngx_guildlog_token_kinds[token->kind]);
-    ngx_guildlog_json_key(&w, "iat");
-    ngx_guildlog_json_number(&w, token->iat);
-    ngx_guildlog_json_key(&w, "exp");
-    ngx_guildlog_json_number(&w, token->exp);
+    ngx_guildlog_json_member(&w, "iss", issuer);
+    ngx_guildlog_json_member(&w, "sub", &token->guild);
+    ngx_guildlog_json_member(&w, "jti", &token->jti);
+    ngx_guildlog_json_member(&w, "bot", &bots[token->bot]);
+    ngx_guildlog_json_member(&w, "kind",
+                             &ngx_guildlog_token_kinds[token->kind]);
+    ngx_guildlog_json_member_number(&w, "iat", token->iat);
+    ngx_guildlog_json_member_number(&w, "exp", token->exp);
     ngx_guildlog_json_end(&w);
 
     return ngx_guildlog_json_written(&w, claims);
-}
-
-
-static void
-token_sign_claim(ngx_guildlog_json_t *w, const char *name,
-    const ngx_str_t *value)
-{
-    ngx_guildlog_json_key(w, name);
-    ngx_guildlog_json_string(w, value);
 }
 
 
