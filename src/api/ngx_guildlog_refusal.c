@@ -5,7 +5,7 @@
  * of them, and where a sentence becomes JSON its word joins it.
  */
 
-#include "api/ngx_guildlog_refusal.h"
+#include "api/ngx_guildlog_value.h"
 
 
 typedef struct {

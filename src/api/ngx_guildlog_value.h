@@ -152,4 +152,18 @@ ngx_int_t ngx_guildlog_args_batch(ngx_pool_t *pool,
     const ngx_guildlog_field_t *fields, json_t *body, ngx_str_t *error);
 
 
+/* what is refused, in a word that does not change */
+
+/*
+ * Adds to an object "error", the sentence; "code", its word in the table; and
+ * where it tells them "field", the path to the value, and "min" and "max" of
+ * the rule.
+ */
+void ngx_guildlog_refusal_write(ngx_guildlog_json_t *w,
+    const ngx_str_t *sentence);
+
+/* the word alone */
+const char *ngx_guildlog_refusal_code(const ngx_str_t *sentence);
+
+
 #endif /* _NGX_GUILDLOG_VALUE_H_INCLUDED_ */

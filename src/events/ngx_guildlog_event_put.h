@@ -9,7 +9,7 @@
 
 #include "events/ngx_guildlog_event_entry.h"
 #include "events/ngx_guildlog_pair.h"
-#include "log/ngx_guildlog_columns.h"
+#include "log/ngx_guildlog_batch.h"
 
 
 /* of operator_events(), and of events_end(), without the columns of entries */

@@ -13,7 +13,7 @@
 #include "http/ngx_http_guildlog_response.h"
 #include "events/ngx_guildlog_event_put.h"
 #include "events/ngx_guildlog_row.h"
-#include "api/ngx_guildlog_refusal.h"
+#include "api/ngx_guildlog_value.h"
 
 
 #define EVENTS_SLICE   (64 * 1024)  /* bytes of packets to read in a turn */

@@ -5,7 +5,7 @@
  */
 
 #include "http/ngx_http_guildlog_response.h"
-#include "api/ngx_guildlog_refusal.h"
+#include "api/ngx_guildlog_value.h"
 
 
 static ngx_int_t response_send_row(ngx_http_guildlog_call_t *call,

@@ -1,6 +1,6 @@
 
 /*
- * Links ngx_guildlog_batch.c, ngx_guildlog_columns.c, ngx_guildlog_entry.c,
+ * Links ngx_guildlog_batch.c, ngx_guildlog_entry.c,
  * ngx_guildlog_refusal.c, ngx_guildlog_value.c, ngx_guildlog_json.c and
  * ngx_guildlog_utf8.c.
  *

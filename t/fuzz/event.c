@@ -1,7 +1,7 @@
 
 /*
  * Links ngx_guildlog_batch.c, ngx_guildlog_change.c,
- * ngx_guildlog_change_data.c, ngx_guildlog_clock.c, ngx_guildlog_columns.c,
+ * ngx_guildlog_change_data.c, ngx_guildlog_clock.c,
  * ngx_guildlog_entry.c, ngx_guildlog_event.c, ngx_guildlog_event_entry.c,
  * ngx_guildlog_event_put.c, ngx_guildlog_event_table_data.c,
  * ngx_guildlog_json.c, ngx_guildlog_known.c, ngx_guildlog_known_see.c,
