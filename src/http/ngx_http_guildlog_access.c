@@ -104,28 +104,11 @@ ngx_http_guildlog_access_count(ngx_http_guildlog_ctx_t *ctx)
 static ngx_guildlog_auth_e
 access_bearer(ngx_http_request_t *r, ngx_str_t *text)
 {
-    u_char           *p, *last;
-    ngx_uint_t        i, n;
-    ngx_list_part_t  *part;
-    ngx_table_elt_t  *h, *found;
+    u_char      *p, *last;
+    ngx_str_t   *value;
+    ngx_uint_t   n;
 
-    n = 0;
-    found = NULL;
-
-    for (part = &r->headers_in.headers.part; part; part = part->next) {
-        h = part->elts;
-
-        for (i = 0; i < part->nelts; i++) {
-            if (h[i].key.len == sizeof("Authorization") - 1
-                && ngx_strncasecmp(h[i].key.data, (u_char *) "Authorization",
-                                   sizeof("Authorization") - 1)
-                   == 0)
-            {
-                found = &h[i];
-                n++;
-            }
-        }
-    }
+    value = ngx_http_guildlog_call_header(r, "Authorization", &n);
 
     if (n > 1) {
         return NGX_GUILDLOG_AUTH_MALFORMED;
@@ -133,21 +116,21 @@ access_bearer(ngx_http_request_t *r, ngx_str_t *text)
 
     /* another scheme has no token */
 
-    if (n == 0
-        || found->value.len < sizeof("Bearer ") - 1
-        || ngx_strncasecmp(found->value.data, (u_char *) "Bearer",
+    if (value == NULL
+        || value->len < sizeof("Bearer ") - 1
+        || ngx_strncasecmp(value->data, (u_char *) "Bearer",
                            sizeof("Bearer") - 1)
            != 0)
     {
         return NGX_GUILDLOG_AUTH_MISSING;
     }
 
-    if (found->value.data[sizeof("Bearer") - 1] != ' ') {
+    if (value->data[sizeof("Bearer") - 1] != ' ') {
         return NGX_GUILDLOG_AUTH_MALFORMED;
     }
 
-    p = found->value.data + sizeof("Bearer ") - 1;
-    last = found->value.data + found->value.len;
+    p = value->data + sizeof("Bearer ") - 1;
+    last = value->data + value->len;
 
     while (p < last && *p == ' ') {
         p++;

@@ -230,15 +230,6 @@ ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
 }
 
 
-char *
-ngx_http_guildlog_conf_invalid(ngx_conf_t *cf, ngx_str_t *arg)
-{
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"", arg);
-
-    return NGX_CONF_ERROR;
-}
-
-
 void
 ngx_http_guildlog_conf_used(ngx_conf_t *cf)
 {
@@ -305,13 +296,10 @@ ngx_http_guildlog_conf_params(ngx_conf_t *cf,
 
         error = conf_set(cf, param, conf, &value);
 
-        if (error == NGX_CONF_ERROR) {
-            return ngx_http_guildlog_conf_invalid(cf, arg);
-        }
-
         if (error != NGX_CONF_OK) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s parameter \"%V\"",
-                               error, arg);
+                               error == NGX_CONF_ERROR ? "invalid" : error,
+                               arg);
             return NGX_CONF_ERROR;
         }
     }

@@ -102,9 +102,6 @@ char *ngx_http_guildlog_conf_params(ngx_conf_t *cf,
 ssize_t ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file,
     u_char *buf, size_t size, ngx_uint_t level);
 
-/* logs that the parameter is invalid; NGX_CONF_ERROR */
-char *ngx_http_guildlog_conf_invalid(ngx_conf_t *cf, ngx_str_t *arg);
-
 /* NULL: logged */
 ngx_shm_zone_t *ngx_http_guildlog_conf_zone(ngx_conf_t *cf, ngx_str_t *name,
     size_t size, ngx_shm_zone_init_pt init);

@@ -18,8 +18,6 @@ static ngx_int_t request_method_not_allowed(ngx_http_guildlog_call_t *call,
     ngx_uint_t methods);
 static ngx_int_t request_permit(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_bind(ngx_http_guildlog_call_t *call);
-static void request_bind_digit(ngx_http_guildlog_call_t *call,
-    const char *digit);
 static ngx_int_t request_skip(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_bind_body(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_submit(ngx_http_guildlog_call_t *call);
@@ -534,7 +532,9 @@ request_bind(ngx_http_guildlog_call_t *call)
         }
 
         call->nargs++;
-        request_bind_digit(call, &"0123"[call->ctx->token.kind]);
+        call->args[call->nargs].data =
+                                  (u_char *) &"0123"[call->ctx->token.kind];
+        call->args[call->nargs++].len = 1;
 
     } else if (rc == NGX_OK) {
         if (call->guild.len) {
@@ -544,7 +544,8 @@ request_bind(ngx_http_guildlog_call_t *call)
         if ((route->kind == NGX_GUILDLOG_RECORD && call->guild.len)
             || route->kind == NGX_GUILDLOG_EVENTS)
         {
-            request_bind_digit(call, bot.data ? "1" : "0");
+            call->args[call->nargs].data = (u_char *) (bot.data ? "1" : "0");
+            call->args[call->nargs++].len = 1;
         }
     }
 
@@ -597,14 +598,6 @@ ngx_http_guildlog_call_bot(ngx_http_guildlog_call_t *call, ngx_uint_t pro)
     return ngx_guildlog_login_flow_session(call->request->pool,
                                            call->ctx->person, rights,
                                            &call->args[0]);
-}
-
-
-static void
-request_bind_digit(ngx_http_guildlog_call_t *call, const char *digit)
-{
-    call->args[call->nargs].data = (u_char *) digit;
-    call->args[call->nargs++].len = 1;
 }
 
 
@@ -797,6 +790,37 @@ ngx_http_guildlog_request_log_handler(ngx_http_request_t *r)
                                ngx_guildlog_clock_us() - ctx->start_us);
 
     return NGX_OK;
+}
+
+
+ngx_str_t *
+ngx_http_guildlog_call_header(ngx_http_request_t *r, const char *name,
+    ngx_uint_t *n)
+{
+    size_t            len;
+    ngx_str_t        *found;
+    ngx_uint_t        i;
+    ngx_table_elt_t  *h;
+    ngx_list_part_t  *part;
+
+    *n = 0;
+    found = NULL;
+    len = ngx_strlen(name);
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            if (h[i].key.len == len
+                && ngx_strncasecmp(h[i].key.data, (u_char *) name, len) == 0)
+            {
+                found = (found && found->len) ? found : &h[i].value;
+                (*n)++;
+            }
+        }
+    }
+
+    return found;
 }
 
 

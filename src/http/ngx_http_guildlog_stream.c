@@ -15,7 +15,6 @@
 #define STREAM_HEARTBEAT  15000   /* ms */
 
 
-static ngx_int_t stream_last_id(ngx_http_guildlog_call_t *call, ngx_str_t *id);
 static ngx_int_t stream_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t stream_listener(ngx_http_guildlog_call_t *call);
@@ -32,7 +31,8 @@ static ngx_int_t stream_left(ngx_http_guildlog_call_t *call);
 ngx_int_t
 ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
 {
-    ngx_str_t  id, *args;
+    ngx_str_t   *id, *args;
+    ngx_uint_t   n;
 
     static const ngx_str_t  malformed =
         ngx_string("Last-Event-ID: must be the id of an entry");
@@ -41,18 +41,15 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
 
     /* the header wins: a reader that reconnects by itself sends it */
 
-    switch (stream_last_id(call, &id)) {
+    id = ngx_http_guildlog_call_header(call->request, "Last-Event-ID", &n);
 
-    case NGX_OK:
-        args[NGX_HTTP_GUILDLOG_STREAM_LAST_ID] = id;
-        break;
+    if (id && id->len) {
+        if (ngx_guildlog_value_id(id->data, id->len, 1) != NGX_OK) {
+            return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
+                                                 &malformed);
+        }
 
-    case NGX_DECLINED:
-        break;
-
-    default:
-        return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
-                                             &malformed);
+        args[NGX_HTTP_GUILDLOG_STREAM_LAST_ID] = *id;
     }
 
     if (stream_listener(call) != NGX_OK) {
@@ -65,42 +62,6 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
 
     return ngx_http_guildlog_call_ask(call, ngx_guildlog_stmt(logs_stream),
                                       stream_answer);
-}
-
-
-/* NGX_DECLINED: there is no header; NGX_ERROR: its value is no id */
-
-static ngx_int_t
-stream_last_id(ngx_http_guildlog_call_t *call, ngx_str_t *id)
-{
-    ngx_uint_t        i;
-    ngx_table_elt_t  *h;
-    ngx_list_part_t  *part;
-
-    static const ngx_str_t  name = ngx_string("last-event-id");
-
-    for (part = &call->request->headers_in.headers.part;
-         part;
-         part = part->next)
-    {
-        h = part->elts;
-
-        for (i = 0; i < part->nelts; i++) {
-            if (h[i].key.len != name.len
-                || ngx_strncasecmp(h[i].key.data, name.data, name.len) != 0
-                || h[i].value.len == 0)
-            {
-                continue;
-            }
-
-            *id = h[i].value;
-
-            return ngx_guildlog_value_id(id->data, id->len, 1) == NGX_OK
-                   ? NGX_OK : NGX_ERROR;
-        }
-    }
-
-    return NGX_DECLINED;
 }
 
 
