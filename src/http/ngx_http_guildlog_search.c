@@ -261,13 +261,6 @@ search_begin(ngx_http_guildlog_search_t *search)
         return NGX_ERROR;
     }
 
-    if (ngx_array_init(&search->slices, search->pool, 16,
-                       sizeof(ngx_guildlog_slice_t))
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
     args = search->call->args;
 
     args[OPEN_AFTER] = search->args[NGX_HTTP_GUILDLOG_FILTER_AFTER];
@@ -549,7 +542,7 @@ search_judge(ngx_http_guildlog_search_t *search)
 
     result = search->result;
 
-    switch (ngx_guildlog_find_wants(result, &search->slices)) {
+    switch (ngx_guildlog_find_wants(result)) {
 
     case NGX_OK:
         break;
@@ -600,8 +593,8 @@ search_slices(ngx_http_guildlog_search_t *search)
     ngx_pool_t            *pool;
     ngx_guildlog_slice_t  *slice;
 
-    n = search->slices.nelts;
-    slice = search->slices.elts;
+    n = search->result->slices.nelts;
+    slice = search->result->slices.elts;
     args = &search->call->args[SLICES_DAYS];
 
     pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE,
@@ -648,10 +641,13 @@ search_slices(ngx_http_guildlog_search_t *search)
 static ngx_int_t
 search_pieces(ngx_http_guildlog_search_t *search)
 {
-    int64_t    place;
-    ngx_str_t  piece;
+    int64_t     place;
+    ngx_str_t   piece;
+    ngx_uint_t  n;
 
-    if (search->answer.rows != search->slices.nelts) {
+    n = search->result->slices.nelts;
+
+    if (search->answer.rows != n) {
         return search_retry(search);
     }
 
@@ -665,14 +661,12 @@ search_pieces(ngx_http_guildlog_search_t *search)
 
     search->row++;
 
-    if (place >= 1
-        && (ngx_uint_t) place <= search->slices.nelts
-        && ngx_guildlog_find_slice(search->result, place - 1, &piece) == NGX_OK)
-    {
-        return NGX_BUSY;
+    if (place < 1 || (ngx_uint_t) place > n) {
+        return search_retry(search);
     }
 
-    return search->result->bad ? search_bad(search) : search_retry(search);
+    return ngx_guildlog_find_slice(search->result, place - 1, &piece) == NGX_OK
+           ? NGX_BUSY : search_bad(search);
 }
 
 

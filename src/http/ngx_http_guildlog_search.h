@@ -138,7 +138,6 @@ struct ngx_http_guildlog_search_s {
     /* of this try */
 
     ngx_pool_t                      *pool;
-    ngx_array_t                      slices;   /* wanted */
     ngx_http_guildlog_search_tail_t  tail;
 
     /* the answer of a statement that is being read */

@@ -12,6 +12,9 @@
 #define BUILD_PAIRS   4194304
 #define BUILD_ITEMS   262144
 #define BUILD_BYTES   33554432
+#define BUILD_LOOK    262144    /* bytes of strings and roles, and entries that
+                                   have one: a search looks through all of them
+                                   in one go */
 
 #define BUILD_SLOTS   16        /* of a new dictionary */
 #define BUILD_ROOM    16384     /* pairs that are allocated */
@@ -87,6 +90,8 @@ struct ngx_guildlog_build_group_s {
     ngx_array_t                    blocks; /* of items, pointers to them */
     ngx_uint_t                     nitems;
     size_t                         bytes;  /* of items */
+    size_t                         look;   /* of these: strings, roles */
+    ngx_uint_t                     nlooks; /* of pairs: likewise */
 
     uint32_t                      *pairs;  /* the next entry's items go here */
     ngx_uint_t                     npairs; /* of all entries */
@@ -280,7 +285,8 @@ ngx_guildlog_build_add(ngx_guildlog_build_t *build, const ngx_str_t *doc)
 
     if (group->entries.nelts == NGX_GUILDLOG_SEGMENT_ENTRIES
         || group->npairs >= BUILD_PAIRS || group->nitems >= BUILD_ITEMS
-        || group->bytes >= BUILD_BYTES)
+        || group->bytes >= BUILD_BYTES || group->look >= BUILD_LOOK
+        || group->nlooks >= BUILD_LOOK)
     {
         group->full = 1;
         build->full = 1;
@@ -467,6 +473,7 @@ found:
     if (item->pos < group->entries.nelts) {
         item->pos = group->entries.nelts;
         *group->pairs++ = number;
+        group->nlooks += (kind != NGX_GUILDLOG_BUILD_TERM);
     }
 
     return NGX_OK;
@@ -506,6 +513,9 @@ build_new(ngx_guildlog_build_group_t *group, ngx_guildlog_build_kind_e kind,
 
     if (kind == NGX_GUILDLOG_BUILD_TERM) {
         item->hash = ngx_guildlog_segment_hash(p, len);
+
+    } else {
+        group->look += len;
     }
 
     group->nitems++;

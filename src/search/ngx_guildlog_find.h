@@ -7,14 +7,14 @@
  *     create
  *     segment(), doc()     each as often as needed, in any order
  *     wants()
+ *       NGX_BUSY:   wants() again, others may have a turn before
  *       NGX_AGAIN:  bring all slices, slice() each, in any order; wants() again
- *       NGX_BUSY:   wants() again, in another pass of the event loop
  *       NGX_OK:     counts, rest and ids are the answer
- *       NGX_ERROR:  find->bad: the body of segment bad_key is not as it must
- *                   be; or no memory
  *
- * No call but wants() takes longer than its bytes take to be copied; doc() the
- * time that the matcher takes.  A call of wants() is bounded by its work.
+ * segment(), wants() and slice() may return NGX_ERROR: find->bad: the body of
+ * segment bad_key is not as it must be; or no memory.  A call looks at one
+ * segment at most, or at one slice: what the builder makes is small enough for
+ * that.  doc() takes the time that the matcher takes.
  */
 
 #ifndef _NGX_GUILDLOG_FIND_H_INCLUDED_
@@ -25,17 +25,31 @@
 #include "search/ngx_guildlog_segment.h"
 
 
-#define NGX_GUILDLOG_FIND_BYTES  1048576    /* the most that wants() asks for */
+typedef struct ngx_guildlog_find_s          ngx_guildlog_find_t;
+typedef struct ngx_guildlog_find_segment_s  ngx_guildlog_find_segment_t;
+typedef struct ngx_guildlog_find_stage_s    ngx_guildlog_find_stage_t;
+typedef struct ngx_guildlog_find_term_s     ngx_guildlog_find_term_t;
 
 
 /* bytes of the body of a segment */
 
-typedef struct {
+typedef struct ngx_guildlog_slice_s  ngx_guildlog_slice_t;
+
+struct ngx_guildlog_slice_s {
     int64_t                        key;
     int32_t                        day;
     uint32_t                       from;
     uint32_t                       len;
-} ngx_guildlog_slice_t;
+
+    /* of find alone */
+
+    ngx_guildlog_find_segment_t   *segment;
+    ngx_uint_t                     nth;        /* its first string or entry */
+    ngx_int_t                    (*read)(ngx_guildlog_find_t *find,
+                                         ngx_guildlog_slice_t *slice);
+                                               /* NULL: it was read */
+    const u_char                  *bytes;      /* while it is */
+};
 
 
 /*
@@ -50,9 +64,6 @@ typedef void (*ngx_guildlog_find_put_pt)(void *data, int64_t key, int32_t day,
     const ngx_str_t *strings);
 
 
-typedef struct ngx_guildlog_find_state_s  ngx_guildlog_find_state_t;
-
-
 /* matches by type, in slots of ids */
 
 typedef struct {
@@ -63,7 +74,7 @@ typedef struct {
 } ngx_guildlog_find_slots_t;
 
 
-typedef struct {
+struct ngx_guildlog_find_s {
     /* may be set behind create() */
 
     ngx_guildlog_find_slots_t     *slots;  /* NULL: none; all of the window is
@@ -73,6 +84,9 @@ typedef struct {
     ngx_guildlog_find_get_pt       strings_get;    /* NULL: none are kept */
     ngx_guildlog_find_put_pt       strings_put;
     void                          *strings_data;
+
+    ngx_array_t                    slices;     /* wanted: of slice_t, from the
+                                                  newest day down */
 
     /* the answer, by type: the window, and what of it is below top */
 
@@ -85,8 +99,31 @@ typedef struct {
     ngx_uint_t                     bad;
     int64_t                        bad_key;
 
-    ngx_guildlog_find_state_t     *state;
-} ngx_guildlog_find_t;
+    /* of find alone: the query */
+
+    ngx_pool_t                    *pool;
+    const ngx_guildlog_match_t    *match;
+    int64_t                        low;
+    int64_t                        high;
+    int64_t                        top;
+    ngx_uint_t                     limit;
+    ngx_guildlog_find_term_t      *terms;
+    ngx_uint_t                     nterms;
+    ngx_uint_t                     asks;       /* a bit for each set */
+
+    /* what was done of it */
+
+    ngx_array_t                    segments;
+    uint64_t                      *spare;      /* a set */
+    ngx_uint_t                     nwanted;    /* slices that did not come */
+    size_t                         queued;     /* bytes of slices */
+    const ngx_guildlog_find_stage_t  *stage;   /* NULL: not begun */
+    ngx_uint_t                     next;       /* segment of it */
+    int32_t                        day;        /* whose ids are wanted */
+    ngx_uint_t                     nshown;     /* of newer days, and of it */
+    ngx_uint_t                     sorted;     /* ids */
+    ngx_str_t                      text;       /* a folded document */
+};
 
 
 /*
@@ -97,7 +134,7 @@ ngx_guildlog_find_t *ngx_guildlog_find_create(ngx_pool_t *pool,
     const ngx_guildlog_match_t *match, int64_t low, int64_t high, int64_t top,
     ngx_uint_t limit);
 
-/* copies what it needs; NGX_ERROR: bad, or no memory */
+/* copies what it needs */
 ngx_int_t ngx_guildlog_find_segment(ngx_guildlog_find_t *find, int64_t key,
     int32_t day, ngx_uint_t n, const ngx_str_t *kinds, const ngx_str_t *dir);
 
@@ -108,14 +145,9 @@ ngx_int_t ngx_guildlog_find_segment(ngx_guildlog_find_t *find, int64_t key,
 ngx_int_t ngx_guildlog_find_doc(ngx_guildlog_find_t *find, int64_t id,
     const ngx_str_t *doc);
 
-/*
- * slices: of ngx_guildlog_slice_t; it is filled anew.  They are in the order of
- * segments from the newest day down.
- */
-ngx_int_t ngx_guildlog_find_wants(ngx_guildlog_find_t *find,
-    ngx_array_t *slices);
+ngx_int_t ngx_guildlog_find_wants(ngx_guildlog_find_t *find);
 
-/* the i-th of the slices wanted last, copied; NGX_ERROR: it has another size */
+/* reads the i-th of the slices that are wanted; of another size it is bad */
 ngx_int_t ngx_guildlog_find_slice(ngx_guildlog_find_t *find, ngx_uint_t i,
     const ngx_str_t *bytes);
 

@@ -207,11 +207,7 @@ ngx_guildlog_segment_bytes(const u_char **p, const u_char *last,
     shift = 0;
 
     do {
-        if (next == last) {
-            return NGX_AGAIN;
-        }
-
-        if (shift > 28) {
+        if (next == last || shift > 28) {
             return NGX_ERROR;
         }
 
@@ -221,7 +217,7 @@ ngx_guildlog_segment_bytes(const u_char **p, const u_char *last,
     } while (*next++ & 0x80);
 
     if (len > (size_t) (last - next)) {
-        return NGX_AGAIN;
+        return NGX_ERROR;
     }
 
     bytes->data = (u_char *) next;

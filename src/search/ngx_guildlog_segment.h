@@ -116,10 +116,7 @@ uint64_t ngx_guildlog_segment_get_id(const u_char *p);
 ngx_int_t ngx_guildlog_segment_check(ngx_uint_t n, const ngx_str_t *kinds,
     const ngx_str_t *dir);
 
-/*
- * Takes a varint and as many bytes off p.  NGX_AGAIN: they go on behind last;
- * NGX_ERROR: they cannot.
- */
+/* takes a varint and as many bytes off p; NGX_ERROR: they are not there */
 ngx_int_t ngx_guildlog_segment_bytes(const u_char **p, const u_char *last,
     ngx_str_t *bytes);
 

@@ -304,26 +304,18 @@ entries_end(void)
 /* brings what is wanted until the answer is there */
 
 static ngx_int_t
-entries_find(ngx_pool_t *pool, ngx_guildlog_find_t *find,
+entries_find(ngx_guildlog_find_t *find,
     const ngx_guildlog_segment_t *segments, ngx_uint_t n)
 {
-    size_t                         size;
     u_char                        *copy;
     ngx_int_t                      rc;
     ngx_str_t                      bytes;
     ngx_uint_t                     i;
-    ngx_array_t                    slices;
     ngx_guildlog_slice_t          *slice;
     const ngx_guildlog_segment_t  *segment;
 
-    if (ngx_array_init(&slices, pool, 4, sizeof(ngx_guildlog_slice_t))
-        != NGX_OK)
-    {
-        abort();
-    }
-
     for ( ;; ) {
-        rc = ngx_guildlog_find_wants(find, &slices);
+        rc = ngx_guildlog_find_wants(find);
 
         if (rc == NGX_BUSY) {
             continue;
@@ -333,16 +325,18 @@ entries_find(ngx_pool_t *pool, ngx_guildlog_find_t *find,
             return rc;
         }
 
-        slice = slices.elts;
-        size = 0;
+        if (find->slices.nelts == 0) {
+            abort();
+        }
 
-        for (i = 0; i < slices.nelts; i++, slice++) {
+        /* from the last one on */
+
+        for (i = find->slices.nelts; i-- > 0; /* void */ ) {
+            slice = (ngx_guildlog_slice_t *) find->slices.elts + i;
             segment = &segments[slice->key];
-            size += slice->len;
 
             if (slice->key < 0 || slice->key >= (int64_t) n
-                || slice->day != segment->day
-                || size > NGX_GUILDLOG_FIND_BYTES)
+                || slice->day != segment->day)
             {
                 abort();
             }
@@ -367,10 +361,6 @@ entries_find(ngx_pool_t *pool, ngx_guildlog_find_t *find,
             if (rc != NGX_OK) {
                 return rc;
             }
-        }
-
-        if (slices.nelts == 0) {
-            abort();
         }
     }
 }

@@ -1,9 +1,8 @@
 
 /*
- * Links ngx_guildlog_build.c, ngx_guildlog_find.c,
- * ngx_guildlog_find_strings.c, ngx_guildlog_fold.c, ngx_guildlog_fold_table.c,
- * ngx_guildlog_json.c, ngx_guildlog_match.c, ngx_guildlog_segment.c and
- * ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_build.c, ngx_guildlog_find.c, ngx_guildlog_fold.c,
+ * ngx_guildlog_fold_table.c, ngx_guildlog_json.c, ngx_guildlog_match.c,
+ * ngx_guildlog_segment.c and ngx_guildlog_utf8.c.
  *
  * A query of segments and of documents answers as a look at every document
  * does.
@@ -254,7 +253,7 @@ answers(const ngx_guildlog_match_t *match, u_char *shown, int64_t low,
     qsort(ids, n, sizeof(int64_t), downwards);
     n = ngx_min(n, limit);
 
-    same = (entries_find(temp, find, segments, nsegments) == NGX_OK
+    same = (entries_find(find, segments, nsegments) == NGX_OK
             && ngx_memcmp(find->counts, counts, sizeof(counts)) == 0
             && ngx_memcmp(find->rest, rest, sizeof(rest)) == 0
             && find->nids == n

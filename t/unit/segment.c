@@ -1,9 +1,8 @@
 
 /*
- * Links ngx_guildlog_build.c, ngx_guildlog_find.c,
- * ngx_guildlog_find_strings.c, ngx_guildlog_fold.c, ngx_guildlog_fold_table.c,
- * ngx_guildlog_json.c, ngx_guildlog_match.c, ngx_guildlog_segment.c and
- * ngx_guildlog_utf8.c.
+ * Links ngx_guildlog_build.c, ngx_guildlog_find.c, ngx_guildlog_fold.c,
+ * ngx_guildlog_fold_table.c, ngx_guildlog_json.c, ngx_guildlog_match.c,
+ * ngx_guildlog_segment.c and ngx_guildlog_utf8.c.
  *
  * A segment is stored as it is specified; whatever is stored instead is an
  * error or an answer, never a crash.
@@ -192,6 +191,72 @@ test_build(void)
 }
 
 
+/* a search looks through strings and their postings in one go: few enough */
+
+static void
+test_look(void)
+{
+    u_char                        *p, doc[4096];
+    ngx_str_t                      text;
+    ngx_uint_t                     i, k, how, n, wrong;
+    ngx_guildlog_build_t          *build;
+    const ngx_guildlog_segment_t  *segment;
+
+    static const struct {
+        const char  *what;
+        const char  *string;
+        ngx_uint_t   entries;
+        ngx_uint_t   segments;
+    } tests[] = {
+        { "long names, each of one entry", ",\"name\":\"%0120ui\"", 6000, 3 },
+        { "roles", ",\"role\":\"%0120ui\"", 3000, 3 },
+        { "short names", ",\"name\":\"%ui\"", 6000, 1 },
+        { "many strings of each entry", ",\"changes\":[", 6000, 3 }
+    };
+
+    text.data = doc;
+
+    for (how = 0; how < sizeof(tests) / sizeof(tests[0]); how++) {
+        build = ngx_guildlog_build_create(&tap_log);
+
+        for (i = 0; i < tests[how].entries; i++) {
+            p = ngx_sprintf(doc, "{\"id\":\"%L\",\"type\":1", FIRST + i);
+            p = ngx_sprintf(p, tests[how].string, i);
+
+            for (k = 0; how == 3 && k < 100; k++) {
+                p = ngx_sprintf(p, "%s{\"new\":\"%ui\"}", k ? "," : "", k);
+            }
+
+            text.len = ngx_sprintf(p, how == 3 ? "]" : "") - doc;
+
+            if (ngx_guildlog_build_add(build, &text) != NGX_OK) {
+                abort();
+            }
+        }
+
+        while (ngx_guildlog_build_write(build) == NGX_AGAIN) { /* void */ }
+
+        segment = build->segments->elts;
+        n = 0;
+        wrong = 0;
+
+        for (i = 0; i < build->segments->nelts; i++, segment++) {
+            wrong += place(segment, NGX_GUILDLOG_SEGMENT_ROLES)
+                     - place(segment, NGX_GUILDLOG_SEGMENT_STRINGS) > 340000
+                     || place(segment, NGX_GUILDLOG_SEGMENT_BUCKET)
+                        - place(segment, NGX_GUILDLOG_SEGMENT_ROLES) > 340000;
+            n += segment->n;
+        }
+
+        tap_is(build->segments->nelts, tests[how].segments, tests[how].what);
+        tap_is(n, tests[how].entries, "... each entry once");
+        tap_is(wrong, 0, "... in segments that are small enough");
+
+        ngx_guildlog_build_destroy(build);
+    }
+}
+
+
 static void
 test_sets(void)
 {
@@ -251,10 +316,10 @@ test_numbers(void)
         size_t       len;
         ngx_int_t    rc;
     } tests[] = {
-        { "", 0, NGX_AGAIN }, { "\0", 1, NGX_OK }, { "\1", 1, NGX_AGAIN },
-        { "\1x", 2, NGX_OK }, { "\x80", 1, NGX_AGAIN },
+        { "", 0, NGX_ERROR }, { "\0", 1, NGX_OK }, { "\1", 1, NGX_ERROR },
+        { "\1x", 2, NGX_OK }, { "\x80", 1, NGX_ERROR },
         { "\x81\0x", 3, NGX_OK }, { "\x80\x80\x80\x80\x80\0", 6, NGX_ERROR },
-        { "\xff\xff\xff\xff\x7f", 5, NGX_AGAIN }
+        { "\xff\xff\xff\xff\x7f", 5, NGX_ERROR }
     }, postings[] = {
         { "", 0, NGX_OK }, { "\0", 1, NGX_OK }, { "\x3f", 1, NGX_OK },
         { "\x3f\0", 2, NGX_ERROR }, { "\x40", 1, NGX_ERROR },
@@ -308,7 +373,7 @@ ask(const ngx_guildlog_segment_t *segment, ngx_uint_t queries)
                                                segment->n, &segment->kinds,
                                                &segment->dir)
                      == NGX_OK
-                     && entries_find(temp, find, segment, 1) == NGX_OK);
+                     && entries_find(find, segment, 1) == NGX_OK);
 
         ngx_destroy_pool(temp);
     }
@@ -391,6 +456,7 @@ main(void)
 
     test_format();
     test_build();
+    test_look();
     test_sets();
     test_numbers();
     test_bad();
