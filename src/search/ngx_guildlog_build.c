@@ -20,26 +20,26 @@
 #define BUILD_ROOM    16384     /* pairs that are allocated */
 #define BUILD_WORK    100000    /* a call of write() */
 
-/* what one of these costs of *left, which is about nanoseconds */
+/* what one of these costs of left, which is about nanoseconds */
 
 #define BUILD_WRITE_SORT   4     /* an entry */
 #define BUILD_WRITE_COUNT  6     /* a pair */
 #define BUILD_WRITE_PAIR   12
 #define BUILD_WRITE_ITEM   20
 
-#define NGX_GUILDLOG_BUILD_DICTS  64
-#define NGX_GUILDLOG_BUILD_BLOCK  1024    /* items */
+#define BUILD_DICTS  64
+#define BUILD_BLOCK  1024    /* items */
 
-#define ngx_guildlog_build_item(group, i)                                     \
-    (((ngx_guildlog_build_item_t **) (group)->blocks.elts)                    \
-     [(i) / NGX_GUILDLOG_BUILD_BLOCK] + (i) % NGX_GUILDLOG_BUILD_BLOCK)
+#define build_item(group, i)                                                  \
+    (((build_item_t **) (group)->blocks.elts)[(i) / BUILD_BLOCK]              \
+     + (i) % BUILD_BLOCK)
 
 
 typedef enum {
-    NGX_GUILDLOG_BUILD_TERM = 0,
-    NGX_GUILDLOG_BUILD_STRING,
-    NGX_GUILDLOG_BUILD_ROLE
-} ngx_guildlog_build_kind_e;
+    BUILD_TERM = 0,
+    BUILD_STRING,
+    BUILD_ROLE
+} build_kind_e;
 
 
 /* a term, a string or a role of the dictionary */
@@ -55,20 +55,19 @@ typedef struct {
     uint32_t                       pos;    /* the entry that got it last, + 1;
                                               then where in the body its
                                               postings go on */
-} ngx_guildlog_build_item_t;
+} build_item_t;
 
 
-typedef struct ngx_guildlog_build_group_s  ngx_guildlog_build_group_t;
+typedef struct build_group_s  build_group_t;
 
-typedef ngx_int_t (*ngx_guildlog_build_step_pt)(
-    ngx_guildlog_build_group_t *group);
+typedef ngx_int_t (*build_step_pt)(build_group_t *group);
 
 
 typedef struct {
     uint64_t                       key;    /* by which entries are ordered */
     uint32_t                      *items;  /* their numbers, each once */
     ngx_uint_t                     nitems;
-} ngx_guildlog_build_entry_t;
+} build_entry_t;
 
 
 /* one of many small ones: none is ever long to grow */
@@ -77,11 +76,12 @@ typedef struct {
     uint64_t                      *slots;  /* hash, and an item's number + 1 */
     uint32_t                       size;
     uint32_t                       n;      /* items */
-} ngx_guildlog_build_dict_t;
+} build_dict_t;
 
 
-struct ngx_guildlog_build_group_s {
-    ngx_pool_t                    *pool;
+struct build_group_s {
+    ngx_guildlog_build_t          *build;
+    ngx_pool_t                    *pool;   /* of all but the segment */
     ngx_queue_t                    queue;
     int32_t                        day;
     ngx_uint_t                     full;
@@ -97,14 +97,12 @@ struct ngx_guildlog_build_group_s {
     ngx_uint_t                     npairs; /* of all entries */
     ngx_uint_t                     room;   /* for pairs */
 
-    uint64_t                       seed;
-    ngx_guildlog_build_dict_t      dicts[NGX_GUILDLOG_BUILD_DICTS];
+    build_dict_t                   dicts[BUILD_DICTS];
 
     /* while it is written */
 
-    ngx_guildlog_build_step_pt     step;
+    build_step_pt                  step;
     ngx_guildlog_segment_t         segment;
-    ngx_pool_t                    *to;     /* of the segment */
     ngx_int_t                      left;   /* work until others have a turn */
     ngx_uint_t                     done;   /* of this step */
     void                          *spare;  /* entries */
@@ -120,44 +118,32 @@ struct ngx_guildlog_build_group_s {
 };
 
 
-struct ngx_guildlog_build_state_s {
-    ngx_pool_t                    *pool;
-    ngx_queue_t                    groups;
-    ngx_guildlog_build_group_t    *last;      /* that was added to */
-    ngx_str_t                      text;      /* a folded document */
-    uint64_t                       seed;      /* of the dictionaries */
-};
-
-
-static ngx_guildlog_build_group_t *build_group(
-    ngx_guildlog_build_state_t *state, int32_t day);
-static ngx_int_t build_terms(ngx_guildlog_build_group_t *group,
+static build_group_t *build_group(ngx_guildlog_build_t *build, int32_t day);
+static ngx_int_t build_terms(build_group_t *group,
     const ngx_guildlog_match_doc_t *doc);
-static ngx_int_t build_strings(ngx_guildlog_build_group_t *group,
+static ngx_int_t build_strings(build_group_t *group,
     const ngx_guildlog_match_doc_t *doc);
-static ngx_int_t build_has(ngx_guildlog_build_group_t *group,
-    ngx_guildlog_build_kind_e kind, const u_char *p, size_t len);
-static ngx_guildlog_build_item_t *build_new(ngx_guildlog_build_group_t *group,
-    ngx_guildlog_build_kind_e kind, const u_char *p, size_t len);
-static ngx_int_t build_grow(ngx_pool_t *pool, ngx_guildlog_build_dict_t *dict);
+static ngx_int_t build_has(build_group_t *group, build_kind_e kind,
+    const u_char *p, size_t len);
+static build_item_t *build_new(build_group_t *group, build_kind_e kind,
+    const u_char *p, size_t len);
+static ngx_int_t build_grow(ngx_pool_t *pool, build_dict_t *dict);
 static uint64_t build_hash(uint64_t hash, const u_char *p, size_t len);
-static ngx_int_t build_write_sort(ngx_guildlog_build_group_t *group);
-static ngx_int_t build_write_count(ngx_guildlog_build_group_t *group);
-static ngx_int_t build_write_measure(ngx_guildlog_build_group_t *group);
-static ngx_int_t build_write_body(ngx_guildlog_build_group_t *group);
-static ngx_int_t build_write_place(ngx_guildlog_build_group_t *group);
-static void build_write_offset(ngx_guildlog_build_group_t *group);
-static ngx_int_t build_write_entries(ngx_guildlog_build_group_t *group);
-static ngx_int_t build_write_next(ngx_guildlog_build_group_t *group,
-    ngx_guildlog_build_step_pt step);
+static ngx_int_t build_write_sort(build_group_t *group);
+static ngx_int_t build_write_count(build_group_t *group);
+static ngx_int_t build_write_measure(build_group_t *group);
+static ngx_int_t build_write_body(build_group_t *group);
+static ngx_int_t build_write_place(build_group_t *group);
+static void build_write_offset(build_group_t *group);
+static ngx_int_t build_write_entries(build_group_t *group);
+static ngx_int_t build_write_next(build_group_t *group, build_step_pt step);
 
 
 ngx_guildlog_build_t *
 ngx_guildlog_build_create(ngx_log_t *log)
 {
-    ngx_pool_t                  *pool;
-    ngx_guildlog_build_t        *build;
-    ngx_guildlog_build_state_t  *state;
+    ngx_pool_t            *pool;
+    ngx_guildlog_build_t  *build;
 
     pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, log);
     if (pool == NULL) {
@@ -165,13 +151,10 @@ ngx_guildlog_build_create(ngx_log_t *log)
     }
 
     build = ngx_pcalloc(pool, sizeof(ngx_guildlog_build_t));
-    state = ngx_pcalloc(pool, sizeof(ngx_guildlog_build_state_t));
-
-    if (build == NULL || state == NULL) {
+    if (build == NULL) {
         goto failed;
     }
 
-    build->state = state;
     build->segments = ngx_array_create(pool, 4,
                                        sizeof(ngx_guildlog_segment_t));
 
@@ -179,9 +162,9 @@ ngx_guildlog_build_create(ngx_log_t *log)
         goto failed;
     }
 
-    state->pool = pool;
-    state->seed = (uint64_t) ngx_random() << 32 ^ (uint64_t) ngx_random();
-    ngx_queue_init(&state->groups);
+    build->pool = pool;
+    build->seed = (uint64_t) ngx_random() << 32 ^ (uint64_t) ngx_random();
+    ngx_queue_init(&build->groups);
 
     return build;
 
@@ -196,47 +179,44 @@ failed:
 void
 ngx_guildlog_build_destroy(ngx_guildlog_build_t *build)
 {
-    ngx_queue_t                 *q;
-    ngx_guildlog_build_group_t  *group;
+    ngx_queue_t    *q;
+    build_group_t  *group;
 
-    while (!ngx_queue_empty(&build->state->groups)) {
-        q = ngx_queue_head(&build->state->groups);
+    while (!ngx_queue_empty(&build->groups)) {
+        q = ngx_queue_head(&build->groups);
         ngx_queue_remove(q);
 
-        group = ngx_queue_data(q, ngx_guildlog_build_group_t, queue);
+        group = ngx_queue_data(q, build_group_t, queue);
         ngx_destroy_pool(group->pool);
     }
 
-    ngx_destroy_pool(build->state->pool);
+    ngx_destroy_pool(build->pool);
 }
 
 
 ngx_int_t
 ngx_guildlog_build_add(ngx_guildlog_build_t *build, const ngx_str_t *doc)
 {
-    ngx_uint_t                   n;
-    ngx_guildlog_match_doc_t     match;
-    ngx_guildlog_build_group_t  *group;
-    ngx_guildlog_build_entry_t  *entry;
-    ngx_guildlog_build_state_t  *state;
-
-    state = build->state;
+    ngx_uint_t                 n;
+    build_entry_t             *entry;
+    build_group_t             *group;
+    ngx_guildlog_match_doc_t   match;
 
     if (ngx_guildlog_match_doc_read(&match, doc) != NGX_OK) {
         return NGX_DECLINED;
     }
 
-    if (ngx_guildlog_match_doc_buf(&state->text, state->pool, doc->len)
+    if (ngx_guildlog_match_doc_buf(&build->text, build->pool, doc->len)
         != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    if (ngx_guildlog_match_doc_fold(&match, state->text.data) == NULL) {
+    if (ngx_guildlog_match_doc_fold(&match, build->text.data) == NULL) {
         return NGX_DECLINED;
     }
 
-    group = build_group(state, ngx_guildlog_segment_day(match.id));
+    group = build_group(build, ngx_guildlog_segment_day(match.id));
     if (group == NULL) {
         return NGX_ERROR;
     }
@@ -298,59 +278,50 @@ ngx_guildlog_build_add(ngx_guildlog_build_t *build, const ngx_str_t *doc)
 
 /* the group of a day that takes more; a new one, where there is none */
 
-static ngx_guildlog_build_group_t *
-build_group(ngx_guildlog_build_state_t *state, int32_t day)
+static build_group_t *
+build_group(ngx_guildlog_build_t *build, int32_t day)
 {
-    ngx_pool_t                  *pool;
-    ngx_queue_t                 *q;
-    ngx_guildlog_build_group_t  *group;
+    ngx_pool_t     *pool;
+    ngx_queue_t    *q;
+    build_group_t  *group;
 
-    group = state->last;
-
-    if (group && group->day == day && !group->full) {
-        return group;
-    }
-
-    ngx_guildlog_queue_each(q, &state->groups) {
-        group = ngx_queue_data(q, ngx_guildlog_build_group_t, queue);
+    ngx_guildlog_queue_each(q, &build->groups) {
+        group = ngx_queue_data(q, build_group_t, queue);
 
         if (group->day == day && !group->full) {
-            state->last = group;
             return group;
         }
     }
 
-    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, state->pool->log);
+    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, build->pool->log);
     if (pool == NULL) {
         return NULL;
     }
 
-    group = ngx_pcalloc(pool, sizeof(ngx_guildlog_build_group_t));
+    group = ngx_pcalloc(pool, sizeof(build_group_t));
 
     if (group == NULL
         || ngx_array_init(&group->entries, pool, 64,
-                          sizeof(ngx_guildlog_build_entry_t)) != NGX_OK
+                          sizeof(build_entry_t)) != NGX_OK
         || ngx_array_init(&group->blocks, pool, 4,
-                          sizeof(ngx_guildlog_build_item_t *)) != NGX_OK)
+                          sizeof(build_item_t *)) != NGX_OK)
     {
         ngx_destroy_pool(pool);
         return NULL;
     }
 
+    group->build = build;
     group->pool = pool;
     group->day = day;
-    group->seed = state->seed;
 
-    ngx_queue_insert_tail(&state->groups, &group->queue);
-    state->last = group;
+    ngx_queue_insert_tail(&build->groups, &group->queue);
 
     return group;
 }
 
 
 static ngx_int_t
-build_terms(ngx_guildlog_build_group_t *group,
-    const ngx_guildlog_match_doc_t *doc)
+build_terms(build_group_t *group, const ngx_guildlog_match_doc_t *doc)
 {
     u_char      term[NGX_GUILDLOG_SEGMENT_TERM];
     ngx_str_t   text, word;
@@ -361,9 +332,7 @@ build_terms(ngx_guildlog_build_group_t *group,
     text = doc->texts;
 
     while (ngx_guildlog_fold_word(&text, &word) == NGX_OK) {
-        if (build_has(group, NGX_GUILDLOG_BUILD_TERM, word.data, word.len)
-            != NGX_OK)
-        {
+        if (build_has(group, BUILD_TERM, word.data, word.len) != NGX_OK) {
             return NGX_ERROR;
         }
     }
@@ -376,8 +345,7 @@ build_terms(ngx_guildlog_build_group_t *group,
         ngx_guildlog_segment_term(term, NGX_GUILDLOG_SEGMENT_CHANNEL + i,
                                   ids[i]);
 
-        if (build_has(group, NGX_GUILDLOG_BUILD_TERM, term,
-                      NGX_GUILDLOG_SEGMENT_TERM)
+        if (build_has(group, BUILD_TERM, term, NGX_GUILDLOG_SEGMENT_TERM)
             != NGX_OK)
         {
             return NGX_ERROR;
@@ -389,8 +357,7 @@ build_terms(ngx_guildlog_build_group_t *group,
 
 
 static ngx_int_t
-build_strings(ngx_guildlog_build_group_t *group,
-    const ngx_guildlog_match_doc_t *doc)
+build_strings(build_group_t *group, const ngx_guildlog_match_doc_t *doc)
 {
     u_char  *p, *end, *last;
 
@@ -400,8 +367,7 @@ build_strings(ngx_guildlog_build_group_t *group,
         end = memchr(p, '\0', last - p);
 
         if (end > p
-            && build_has(group, NGX_GUILDLOG_BUILD_STRING, p, end - p)
-               != NGX_OK)
+            && build_has(group, BUILD_STRING, p, end - p) != NGX_OK)
         {
             return NGX_ERROR;
         }
@@ -411,26 +377,25 @@ build_strings(ngx_guildlog_build_group_t *group,
         return NGX_OK;
     }
 
-    return build_has(group, NGX_GUILDLOG_BUILD_ROLE, doc->role.data,
-                     doc->role.len);
+    return build_has(group, BUILD_ROLE, doc->role.data, doc->role.len);
 }
 
 
 /* the entry that was added last has it, perhaps once more */
 
 static ngx_int_t
-build_has(ngx_guildlog_build_group_t *group, ngx_guildlog_build_kind_e kind,
-    const u_char *p, size_t len)
+build_has(build_group_t *group, build_kind_e kind, const u_char *p,
+    size_t len)
 {
-    uint32_t                    number;
-    uint64_t                    hash, *slot;
-    ngx_uint_t                  i;
-    ngx_guildlog_build_dict_t  *dict;
-    ngx_guildlog_build_item_t  *item;
+    uint32_t       number;
+    uint64_t       hash, *slot;
+    ngx_uint_t     i;
+    build_dict_t  *dict;
+    build_item_t  *item;
 
-    hash = build_hash(group->seed + kind, p, len);
+    hash = build_hash(group->build->seed + kind, p, len);
 
-    dict = &group->dicts[hash % NGX_GUILDLOG_BUILD_DICTS];
+    dict = &group->dicts[hash % BUILD_DICTS];
     hash >>= 32;
 
     if (2 * dict->n >= dict->size && build_grow(group->pool, dict) != NGX_OK) {
@@ -449,7 +414,7 @@ build_has(ngx_guildlog_build_group_t *group, ngx_guildlog_build_kind_e kind,
         }
 
         number = (uint32_t) *slot - 1;
-        item = ngx_guildlog_build_item(group, number);
+        item = build_item(group, number);
 
         if (item->len == len && item->kind == kind
             && ngx_memcmp(item->data, p, len) == 0)
@@ -473,34 +438,33 @@ found:
     if (item->pos < group->entries.nelts) {
         item->pos = group->entries.nelts;
         *group->pairs++ = number;
-        group->nlooks += (kind != NGX_GUILDLOG_BUILD_TERM);
+        group->nlooks += (kind != BUILD_TERM);
     }
 
     return NGX_OK;
 }
 
 
-static ngx_guildlog_build_item_t *
-build_new(ngx_guildlog_build_group_t *group, ngx_guildlog_build_kind_e kind,
-    const u_char *p, size_t len)
+static build_item_t *
+build_new(build_group_t *group, build_kind_e kind, const u_char *p,
+    size_t len)
 {
-    ngx_guildlog_build_item_t  *item, **block;
+    build_item_t  *item, **block;
 
-    if (group->nitems % NGX_GUILDLOG_BUILD_BLOCK == 0) {
+    if (group->nitems % BUILD_BLOCK == 0) {
         block = ngx_array_push(&group->blocks);
         if (block == NULL) {
             return NULL;
         }
 
-        *block = ngx_palloc(group->pool, NGX_GUILDLOG_BUILD_BLOCK
-                                         * sizeof(ngx_guildlog_build_item_t));
+        *block = ngx_palloc(group->pool, BUILD_BLOCK * sizeof(build_item_t));
         if (*block == NULL) {
             return NULL;
         }
     }
 
-    item = ngx_guildlog_build_item(group, group->nitems);
-    ngx_memzero(item, sizeof(ngx_guildlog_build_item_t));
+    item = build_item(group, group->nitems);
+    ngx_memzero(item, sizeof(build_item_t));
 
     item->data = ngx_pnalloc(group->pool, len);
     if (item->data == NULL) {
@@ -511,7 +475,7 @@ build_new(ngx_guildlog_build_group_t *group, ngx_guildlog_build_kind_e kind,
     item->len = len;
     item->kind = kind;
 
-    if (kind == NGX_GUILDLOG_BUILD_TERM) {
+    if (kind == BUILD_TERM) {
         item->hash = ngx_guildlog_segment_hash(p, len);
 
     } else {
@@ -528,7 +492,7 @@ build_new(ngx_guildlog_build_group_t *group, ngx_guildlog_build_kind_e kind,
 /* half of the slots are empty at least */
 
 static ngx_int_t
-build_grow(ngx_pool_t *pool, ngx_guildlog_build_dict_t *dict)
+build_grow(ngx_pool_t *pool, build_dict_t *dict)
 {
     uint64_t    *slots, *old;
     ngx_uint_t   size, i, k;
@@ -605,23 +569,19 @@ build_hash(uint64_t hash, const u_char *p, size_t len)
 ngx_int_t
 ngx_guildlog_build_write(ngx_guildlog_build_t *build)
 {
-    ngx_int_t                    rc, left;
-    ngx_queue_t                 *q;
-    ngx_guildlog_segment_t      *segment;
-    ngx_guildlog_build_group_t  *group;
-    ngx_guildlog_build_state_t  *state;
+    ngx_int_t                rc, left;
+    ngx_queue_t             *q;
+    build_group_t           *group;
+    ngx_guildlog_segment_t  *segment;
 
-    state = build->state;
-    state->last = NULL;
     left = BUILD_WORK;
 
-    while (!ngx_queue_empty(&state->groups)) {
-        q = ngx_queue_head(&state->groups);
-        group = ngx_queue_data(q, ngx_guildlog_build_group_t, queue);
+    while (!ngx_queue_empty(&build->groups)) {
+        q = ngx_queue_head(&build->groups);
+        group = ngx_queue_data(q, build_group_t, queue);
 
         if (group->step == NULL) {
             group->step = build_write_sort;
-            group->to = state->pool;
             group->nbuckets = ngx_guildlog_segment_buckets(
                                                        group->entries.nelts);
             group->spare = ngx_palloc(group->pool, group->entries.nelts
@@ -664,19 +624,13 @@ ngx_guildlog_build_write(ngx_guildlog_build_t *build)
 }
 
 
-/*
- * Writes group->segment, in the pool.  NGX_AGAIN: *left is used up, call it
- * again; NGX_ERROR: no memory.
- */
-
-
 /* by one byte of the key, from the least on: each pass keeps the order */
 
 static ngx_int_t
-build_write_sort(ngx_guildlog_build_group_t *group)
+build_write_sort(build_group_t *group)
 {
-    ngx_uint_t                   i, n, next, shift, places[256];
-    ngx_guildlog_build_entry_t  *from, *to;
+    ngx_uint_t      i, n, next, shift, places[256];
+    build_entry_t  *from, *to;
 
     from = group->entries.elts;
     to = group->spare;
@@ -711,12 +665,12 @@ build_write_sort(ngx_guildlog_build_group_t *group)
 
 
 static ngx_int_t
-build_write_count(ngx_guildlog_build_group_t *group)
+build_write_count(build_group_t *group)
 {
-    uint32_t                    *pair, *last;
-    ngx_uint_t                   i;
-    ngx_guildlog_build_item_t   *item;
-    ngx_guildlog_build_entry_t  *entry;
+    uint32_t       *pair, *last;
+    ngx_uint_t      i;
+    build_item_t   *item;
+    build_entry_t  *entry;
 
     while (group->left > 0) {
         i = group->done++;
@@ -725,11 +679,11 @@ build_write_count(ngx_guildlog_build_group_t *group)
             return build_write_next(group, build_write_measure);
         }
 
-        entry = (ngx_guildlog_build_entry_t *) group->entries.elts + i;
+        entry = (build_entry_t *) group->entries.elts + i;
         pair = entry->items;
 
         for (last = pair + entry->nitems; pair < last; pair++) {
-            item = ngx_guildlog_build_item(group, *pair);
+            item = build_item(group, *pair);
             ngx_guildlog_assert(item->next <= i);
 
             item->size += ngx_guildlog_segment_size(i - item->next);
@@ -744,10 +698,10 @@ build_write_count(ngx_guildlog_build_group_t *group)
 
 
 static ngx_int_t
-build_write_measure(ngx_guildlog_build_group_t *group)
+build_write_measure(build_group_t *group)
 {
-    size_t                      size, named;
-    ngx_guildlog_build_item_t  *item;
+    size_t         size, named;
+    build_item_t  *item;
 
     while (group->left > 0) {
 
@@ -755,7 +709,7 @@ build_write_measure(ngx_guildlog_build_group_t *group)
             return build_write_body(group);
         }
 
-        item = ngx_guildlog_build_item(group, group->done);
+        item = build_item(group, group->done);
         group->done++;
 
         size = ngx_guildlog_segment_size(item->size) + item->size;
@@ -763,13 +717,13 @@ build_write_measure(ngx_guildlog_build_group_t *group)
 
         switch (item->kind) {
 
-        case NGX_GUILDLOG_BUILD_STRING:
+        case BUILD_STRING:
             group->nstrings++;
             group->parts[NGX_GUILDLOG_SEGMENT_STRINGS] += item->len + 1;
             group->parts[NGX_GUILDLOG_SEGMENT_POSTINGS] += size;
             break;
 
-        case NGX_GUILDLOG_BUILD_ROLE:
+        case BUILD_ROLE:
             group->nroles++;
             group->parts[NGX_GUILDLOG_SEGMENT_ROLES] += named;
             break;
@@ -789,7 +743,7 @@ build_write_measure(ngx_guildlog_build_group_t *group)
 /* the sizes of all parts are known */
 
 static ngx_int_t
-build_write_body(ngx_guildlog_build_group_t *group)
+build_write_body(build_group_t *group)
 {
     u_char                  *p, *dir;
     uint32_t                 pos, size, *part;
@@ -803,8 +757,8 @@ build_write_body(ngx_guildlog_build_group_t *group)
     n = NGX_GUILDLOG_SEGMENT_BUCKET + group->nbuckets;
 
     segment->dir.len = 4 * (n + 1);
-    segment->dir.data = ngx_pnalloc(group->to, segment->dir.len);
-    segment->kinds.data = ngx_pnalloc(group->to, NGX_GUILDLOG_TYPES
+    segment->dir.data = ngx_pnalloc(group->build->pool, segment->dir.len);
+    segment->kinds.data = ngx_pnalloc(group->build->pool, NGX_GUILDLOG_TYPES
                                       * NGX_GUILDLOG_SEGMENT_KIND);
 
     if (segment->dir.data == NULL || segment->kinds.data == NULL) {
@@ -833,7 +787,7 @@ build_write_body(ngx_guildlog_build_group_t *group)
     ngx_guildlog_assert(pos <= NGX_GUILDLOG_SEGMENT_BODY);
 
     segment->body.len = pos;
-    segment->body.data = ngx_pnalloc(group->to, pos);
+    segment->body.data = ngx_pnalloc(group->build->pool, pos);
 
     if (segment->body.data == NULL) {
         return NGX_ERROR;
@@ -861,11 +815,11 @@ build_write_body(ngx_guildlog_build_group_t *group)
 /* all but the postings */
 
 static ngx_int_t
-build_write_place(ngx_guildlog_build_group_t *group)
+build_write_place(build_group_t *group)
 {
-    u_char                     *p, *body;
-    uint32_t                   *part;
-    ngx_guildlog_build_item_t  *item;
+    u_char        *p, *body;
+    uint32_t      *part;
+    build_item_t  *item;
 
     body = group->segment.body.data;
 
@@ -889,10 +843,10 @@ build_write_place(ngx_guildlog_build_group_t *group)
             return build_write_next(group, build_write_entries);
         }
 
-        item = ngx_guildlog_build_item(group, group->done);
+        item = build_item(group, group->done);
         group->done++;
 
-        if (item->kind == NGX_GUILDLOG_BUILD_STRING) {
+        if (item->kind == BUILD_STRING) {
             if (group->nstrings++ % NGX_GUILDLOG_SEGMENT_GROUP == 0) {
                 build_write_offset(group);
             }
@@ -906,7 +860,7 @@ build_write_place(ngx_guildlog_build_group_t *group)
             p = body + *part;
 
         } else {
-            part = (item->kind == NGX_GUILDLOG_BUILD_ROLE)
+            part = (item->kind == BUILD_ROLE)
                    ? &group->parts[NGX_GUILDLOG_SEGMENT_ROLES]
                    : &group->parts[NGX_GUILDLOG_SEGMENT_BUCKET + item->hash];
 
@@ -930,7 +884,7 @@ build_write_place(ngx_guildlog_build_group_t *group)
 /* where the postings of the next group of strings begin */
 
 static void
-build_write_offset(ngx_guildlog_build_group_t *group)
+build_write_offset(build_group_t *group)
 {
     u_char    *p;
     uint32_t   postings;
@@ -948,14 +902,14 @@ build_write_offset(ngx_guildlog_build_group_t *group)
 
 
 static ngx_int_t
-build_write_entries(ngx_guildlog_build_group_t *group)
+build_write_entries(build_group_t *group)
 {
-    u_char                      *p, *body;
-    uint32_t                    *pair, *last;
-    ngx_str_t                   *kinds;
-    ngx_uint_t                   i, type;
-    ngx_guildlog_build_item_t   *item;
-    ngx_guildlog_build_entry_t  *entry;
+    u_char         *p, *body;
+    uint32_t       *pair, *last;
+    ngx_str_t      *kinds;
+    ngx_uint_t      i, type;
+    build_item_t   *item;
+    build_entry_t  *entry;
 
     body = group->segment.body.data;
     kinds = &group->segment.kinds;
@@ -967,7 +921,7 @@ build_write_entries(ngx_guildlog_build_group_t *group)
             return NGX_OK;
         }
 
-        entry = (ngx_guildlog_build_entry_t *) group->entries.elts + i;
+        entry = (build_entry_t *) group->entries.elts + i;
 
         ngx_guildlog_assert(i == 0 || entry[-1].key <= entry->key);
 
@@ -992,7 +946,7 @@ build_write_entries(ngx_guildlog_build_group_t *group)
         pair = entry->items;
 
         for (last = pair + entry->nitems; pair < last; pair++) {
-            item = ngx_guildlog_build_item(group, *pair);
+            item = build_item(group, *pair);
             p = ngx_guildlog_segment_put(body + item->pos, i - item->next);
             item->pos = p - body;
             item->next = i + 1;
@@ -1006,8 +960,7 @@ build_write_entries(ngx_guildlog_build_group_t *group)
 
 
 static ngx_int_t
-build_write_next(ngx_guildlog_build_group_t *group,
-    ngx_guildlog_build_step_pt step)
+build_write_next(build_group_t *group, build_step_pt step)
 {
     group->step = step;
     group->done = 0;

@@ -11,9 +11,6 @@
 #include "search/ngx_guildlog_segment.h"
 
 
-typedef struct ngx_guildlog_build_state_s  ngx_guildlog_build_state_t;
-
-
 typedef struct {
     ngx_array_t                   *segments;    /* of segment_t, in no order */
 
@@ -23,7 +20,12 @@ typedef struct {
      */
     ngx_uint_t                     full;
 
-    ngx_guildlog_build_state_t    *state;
+    /* of build alone */
+
+    ngx_pool_t                    *pool;
+    ngx_queue_t                    groups;
+    ngx_str_t                      text;        /* a folded document */
+    uint64_t                       seed;        /* of the dictionaries */
 } ngx_guildlog_build_t;
 
 

@@ -17,7 +17,8 @@ typedef ngx_int_t (*match_field_pt)(ngx_guildlog_match_doc_t *doc,
 typedef struct {
     ngx_str_t                      name;
     match_field_pt                 read;
-    ngx_uint_t                     which;   /* of match_string_e */
+    ngx_uint_t                     which;   /* of match_string_e; of an array
+                                               its place in the document */
 } match_field_t;
 
 
@@ -35,11 +36,8 @@ static ngx_int_t match_named(ngx_guildlog_match_doc_t *doc,
     const ngx_str_t *value, ngx_uint_t which);
 static ngx_int_t match_string(ngx_guildlog_match_doc_t *doc,
     const ngx_str_t *value, ngx_uint_t which);
-static ngx_int_t match_messages(ngx_guildlog_match_doc_t *doc,
+static ngx_int_t match_array(ngx_guildlog_match_doc_t *doc,
     const ngx_str_t *value, ngx_uint_t which);
-static ngx_int_t match_changes(ngx_guildlog_match_doc_t *doc,
-    const ngx_str_t *value, ngx_uint_t which);
-static ngx_int_t match_array(const ngx_str_t *value, ngx_str_t *array);
 static ngx_int_t match_text(const ngx_str_t *value, ngx_str_t *text);
 static ngx_int_t match_digits(const ngx_str_t *value, int64_t *id);
 static u_char *match_fold_messages(u_char *dst, const ngx_str_t *messages);
@@ -59,8 +57,10 @@ static const match_field_t  match_fields[] = {
     { ngx_string("content"), match_string, NGX_GUILDLOG_MATCH_CONTENT },
     { ngx_string("contentAfter"), match_string,
       NGX_GUILDLOG_MATCH_CONTENT_AFTER },
-    { ngx_string("messages"), match_messages, 0 },
-    { ngx_string("changes"), match_changes, 0 },
+    { ngx_string("messages"), match_array,
+      offsetof(ngx_guildlog_match_doc_t, messages) },
+    { ngx_string("changes"), match_array,
+      offsetof(ngx_guildlog_match_doc_t, changes) },
     { ngx_null_string, NULL, 0 }
 };
 
@@ -471,29 +471,14 @@ match_string(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
 }
 
 
+/* a null leaves it as it is */
+
 static ngx_int_t
-match_messages(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
+match_array(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
     ngx_uint_t which)
-{
-    return match_array(value, &doc->messages);
-}
-
-
-static ngx_int_t
-match_changes(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
-    ngx_uint_t which)
-{
-    return match_array(value, &doc->changes);
-}
-
-
-/* a null leaves array as it is */
-
-static ngx_int_t
-match_array(const ngx_str_t *value, ngx_str_t *array)
 {
     if (*value->data == '[') {
-        *array = *value;
+        *(ngx_str_t *) ((u_char *) doc + which) = *value;
         return NGX_OK;
     }
 
