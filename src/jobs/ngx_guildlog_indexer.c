@@ -85,6 +85,9 @@ struct ngx_guildlog_indexer_s {
 };
 
 
+#define INDEXER_DOCS_ARGS  9     /* of search_docs */
+#define INDEXER_PUT_ARGS   10    /* of search_put */
+
 #define INDEXER_JOB_PAGE  "1048576"    /* bytes of documents */
 #define INDEXER_JOB_POOL  1024
 
@@ -129,7 +132,6 @@ static ngx_int_t indexer_job_build(ngx_guildlog_indexer_job_t *job);
 static ngx_str_t indexer_job_value(ngx_guildlog_indexer_job_t *job,
     indexer_job_doc_e column);
 static ngx_int_t indexer_job_add(ngx_guildlog_indexer_job_t *job);
-static ngx_int_t indexer_job_write(ngx_guildlog_indexer_job_t *job);
 static ngx_int_t indexer_job_part(ngx_guildlog_indexer_job_t *job,
     const ngx_str_t *made);
 static void indexer_job_end(ngx_guildlog_indexer_job_t *job);
@@ -283,7 +285,7 @@ indexer_job_done(void *data, ngx_guildlog_db_result_t *result)
 static void
 indexer_ask_docs(ngx_guildlog_indexer_t *indexer)
 {
-    ngx_str_t                          args[NGX_GUILDLOG_INDEXER_JOB_DOCS];
+    ngx_str_t                          args[INDEXER_DOCS_ARGS];
     const ngx_guildlog_indexer_job_t  *job;
 
     job = &indexer->job;
@@ -379,10 +381,21 @@ indexer_add(ngx_guildlog_indexer_t *indexer)
 static void
 indexer_write(ngx_guildlog_indexer_t *indexer)
 {
-    ngx_int_t  rc;
+    ngx_int_t                    rc;
+    ngx_guildlog_indexer_job_t  *job;
+
+    job = &indexer->job;
 
     do {
-        rc = indexer_job_write(&indexer->job);
+        rc = job->pack ? ngx_guildlog_pack_piece(job->pack)
+                       : ngx_guildlog_build_write(job->build);
+
+        if (rc == NGX_OK && job->pack == NULL) {
+            job->pack = ngx_guildlog_pack_create(job->build->segments,
+                                                 job->log);
+            rc = job->pack ? NGX_AGAIN : NGX_ERROR;
+        }
+
     } while (rc == NGX_AGAIN && !indexer_late(indexer));
 
     switch (rc) {
@@ -409,7 +422,7 @@ indexer_write(ngx_guildlog_indexer_t *indexer)
 static void
 indexer_put(ngx_guildlog_indexer_t *indexer)
 {
-    ngx_str_t                          args[NGX_GUILDLOG_INDEXER_JOB_PUT];
+    ngx_str_t                          args[INDEXER_PUT_ARGS];
     const ngx_guildlog_indexer_job_t  *job;
 
     job = &indexer->job;
@@ -750,28 +763,6 @@ indexer_job_add(ngx_guildlog_indexer_job_t *job)
     }
 
     return job->row < job->docs.rows ? NGX_AGAIN : NGX_OK;
-}
-
-
-/* NGX_AGAIN: call it again.  NGX_OK: it may be stored.  NGX_ERROR: no memory */
-
-static ngx_int_t
-indexer_job_write(ngx_guildlog_indexer_job_t *job)
-{
-    ngx_int_t  rc;
-
-    if (job->pack) {
-        return ngx_guildlog_pack_piece(job->pack);
-    }
-
-    rc = ngx_guildlog_build_write(job->build);
-    if (rc != NGX_OK) {
-        return rc;
-    }
-
-    job->pack = ngx_guildlog_pack_create(job->build->segments, job->log);
-
-    return job->pack ? NGX_AGAIN : NGX_ERROR;
 }
 
 

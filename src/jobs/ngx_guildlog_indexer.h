@@ -29,8 +29,4 @@ ngx_guildlog_indexer_t *ngx_guildlog_indexer_create(ngx_cycle_t *cycle,
 void ngx_guildlog_indexer_destroy(ngx_guildlog_indexer_t *indexer);
 
 
-#define NGX_GUILDLOG_INDEXER_JOB_DOCS  9     /* arguments of search_docs */
-#define NGX_GUILDLOG_INDEXER_JOB_PUT   10    /* and of search_put */
-
-
 #endif /* _NGX_GUILDLOG_INDEXER_H_INCLUDED_ */
