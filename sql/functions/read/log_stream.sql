@@ -86,7 +86,10 @@ returns bigint language plpgsql stable as $$
 declare
     at     constant timestamptz := to_timestamp(id_time(id) / 1000.0)
                                    - interval '1 minute';
-    first  constant bigint := arrivals_from(guild, bot);
+    first  constant bigint := (
+               select a.arrival from log_arrival a
+                where a.guild_id = guild and a.bot = arrival_of.bot
+                order by a.arrival limit 1);
     low    bigint := first;
     high   bigint := tail_now(guild, bot);
     place  bigint;

@@ -222,7 +222,10 @@ begin
 
     -- nothing is added while this has the head
 
-    if not arrivals_held(guild, bot) then
+    if not exists (select from log_arrival h
+                    where h.guild_id = guild and h.bot = held_take.bot
+                      and h.held_to is not null)
+    then
         return 0;
     end if;
 

@@ -190,27 +190,8 @@ begin
 end $$;
 
 
--- Takes it from servers that server_lapses() has named: so many segments at a
--- time. Of how many servers it took some.
-
-create or replace function search_take(most int)
-returns int language plpgsql set enable_seqscan = off as $$
-declare
-    taken  int := 0;
-    head   record;
-begin
-    for head in
-        select s.guild_id, s.bot from search_head s
-         where s.leaving
-         limit 10
-    loop
-        taken := taken + keeper_each('searchable', head.guild_id, head.bot,
-                             'select search_leave($1, $2, $3)', most);
-    end loop;
-
-    return taken;
-end $$;
-
+-- Takes it from a server that server_lapses() has named: so many segments at a
+-- time.
 
 create or replace function search_leave(guild bigint, bot smallint, most int)
 returns int language plpgsql as $$
@@ -238,27 +219,7 @@ begin
 end $$;
 
 
--- Forgets the days that nobody may read any more, of at most so many servers;
--- of how many it did.
-
-create or replace function search_expire(most int)
-returns int language plpgsql as $$
-declare
-    done  int := 0;
-    head  record;
-begin
-    for head in
-        select s.guild_id, s.bot from search_head s
-         where s.oldest < search_oldest() and s.format > 0
-         limit most
-    loop
-        done := done + keeper_each('searchable', head.guild_id, head.bot,
-                            'select search_expire_of($1, $2)', null);
-    end loop;
-
-    return done;
-end $$;
-
+-- Forgets the days that nobody may read any more.
 
 create or replace function search_expire_of(guild bigint, bot smallint)
 returns int language plpgsql as $$
@@ -274,53 +235,52 @@ begin
 end $$;
 
 
--- Makes those anew that have to be, at most so many; how many. One that has
--- not the first of its days lost it to a clock that was ahead. While a person
--- of the server is being forgotten its entries change.
-
-create or replace function search_renew(most int)
-returns int language plpgsql set enable_seqscan = off as $$
-declare
-    done  int := 0;
-    head  record;
-begin
-    for head in
-        select s.guild_id, s.bot
-          from (select * from search_head where format < search_format()
-                 union
-                select * from search_head where format > search_format()
-                 union
-                select * from search_head where oldest > search_oldest()) s
-         where not s.leaving
-           and not exists (select from forgotten_person p
-                            where p.guild_id = s.guild_id)
-         limit most
-    loop
-        done := done + keeper_each('searchable', head.guild_id, head.bot,
-                            'select 1 from search_begin($1, $2)', null);
-    end loop;
-
-    return done;
-end $$;
-
-
--- The keeper's task: servers that come to an index or lose it, and what is past
--- keeping. A time further ahead than any was told by a clock that was ahead.
--- Undone: nothing that anybody would notice.
+-- The keeper's task: days that are past keeping, indexes that leave, and those
+-- that have to be made anew. One that has not the first of its days lost it to
+-- a clock that was ahead; a time further ahead than any was told by one. While
+-- a person of the server is being forgotten its entries change. Undone: nothing
+-- that anybody would notice.
 
 create or replace function keeper_searchable(budget int, out more boolean,
     out lag bigint)
-language plpgsql as $$
+language plpgsql set enable_seqscan = off as $$
 declare
     most  constant int := greatest(budget / 200, 1);
+    done  int := 0;
+    due   record;
 begin
     perform server_lapses();
 
     update search_head s
        set due_at = now() where s.due_at > now() + interval '26 hours';
 
-    more := search_expire(most) >= most;
-    more := search_take(most) > 0 or more;
-    more := search_renew(most) >= most or more;
+    for due in
+        (select s.guild_id, s.bot, 1 as counts,
+                'select search_expire_of($1, $2)' as work
+           from search_head s
+          where s.oldest < search_oldest() and s.format > 0
+          limit most)
+         union all
+        (select s.guild_id, s.bot, most, 'select search_leave($1, $2, $3)'
+           from search_head s
+          where s.leaving
+          limit 10)
+         union all
+        (select s.guild_id, s.bot, 1, 'select 1 from search_begin($1, $2)'
+           from (select * from search_head where format < search_format()
+                  union
+                 select * from search_head where format > search_format()
+                  union
+                 select * from search_head where oldest > search_oldest()) s
+          where not s.leaving
+            and not exists (select from forgotten_person p
+                             where p.guild_id = s.guild_id)
+          limit most)
+    loop
+        done := done + due.counts * keeper_each(
+                           'searchable', due.guild_id, due.bot, due.work, most);
+    end loop;
+
+    more := done >= most;
     lag := 0;
 end $$;

@@ -254,8 +254,14 @@ begin
     status := case when fits then 200 else 409 end;
 
     if fits then
-        if what = 'day' then
-            perform search_replace(guild, bot, keys, parts);
+        if what = 'day' then    -- its parts take the place of its segments
+            delete from search_segment s
+             where s.guild_id = guild and s.bot = search_put.bot
+               and s.key = any (keys);
+            update search_segment s
+               set day = -s.day
+             where s.guild_id = guild and s.bot = search_put.bot
+               and s.day < 0 and s.key = any (parts);
         end if;
 
         made := search_add(head, what, shape, blob);
@@ -291,22 +297,6 @@ begin
                   and s.key = any (case when s.day < 0 then parts
                                    else keys end))
            when what = 'part' then true end;
-end $$;
-
-
--- Parts of a day take the place of its segments.
-
-create or replace function search_replace(guild bigint, bot smallint,
-    keys bigint[], parts bigint[])
-returns void language plpgsql as $$
-begin
-    delete from search_segment s
-     where s.guild_id = guild and s.bot = search_replace.bot
-       and s.key = any (keys);
-    update search_segment s
-       set day = -s.day
-     where s.guild_id = guild and s.bot = search_replace.bot
-       and s.day < 0 and s.key = any (parts);
 end $$;
 
 

@@ -112,29 +112,6 @@ returns setof log_arrival language sql stable as $$
 $$;
 
 
--- The first arrival of which the row is kept, and that of all behind it.
-
-create or replace function arrivals_from(guild bigint, bot smallint)
-returns bigint language plpgsql stable as $$
-begin
-    return (select a.arrival from log_arrival a
-             where a.guild_id = guild and a.bot = arrivals_from.bot
-             order by a.arrival limit 1);
-end $$;
-
-
--- Is anything held there that a request may still take back, or that waits to
--- be released?
-
-create or replace function arrivals_held(guild bigint, bot smallint)
-returns boolean language plpgsql stable as $$
-begin
-    return exists (select from log_arrival a
-                    where a.guild_id = guild and a.bot = arrivals_held.bot
-                      and a.held_to is not null);
-end $$;
-
-
 -- The ids in [low, high) of what arrived behind that one: what came late, and
 -- is in blocks among others.
 
