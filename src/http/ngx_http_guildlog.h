@@ -73,7 +73,6 @@ typedef struct {
     ngx_str_t                      viewer;     /* a path of this origin */
     ngx_guildlog_database_t       *database;
     ngx_http_guildlog_limit_conf_t  *starts;   /* each state is good once */
-    ngx_flag_t                     delivers;   /* who does grants requests */
 } ngx_http_guildlog_login_conf_t;
 
 
@@ -128,6 +127,7 @@ typedef struct ngx_http_guildlog_feed_s  ngx_http_guildlog_feed_t;
 
 typedef struct {
     ngx_guildlog_stats_t           stats;
+    ngx_guildlog_pace_t            pace;       /* of what requests ask */
     ngx_connection_t              *watch;      /* tells of the last moment */
     ngx_shm_zone_t                *seats;
     ngx_guildlog_cache_t          *cache;

@@ -324,8 +324,6 @@ ngx_http_guildlog_conf_login_merge(ngx_conf_t *cf,
         return NGX_CONF_ERROR;
     }
 
-    login->delivers = gmcf->delivers;
-
     login->starts = ngx_http_guildlog_conf_limit_default(cf, 1,
                                              NGX_GUILDLOG_LOGIN_STARTS * 1000);
     if (login->starts == NULL) {

@@ -617,6 +617,10 @@ worker_platform(ngx_cycle_t *cycle, ngx_http_guildlog_main_conf_t *gmcf,
         return NGX_ERROR;
     }
 
+    ngx_guildlog_pace_init(&worker->pace, &worker->stats.shared->pace,
+                           &gmcf->delivery.platform.text,
+                           gmcf->delivers ? gmcf->delivery.rate : 0);
+
     if (ngx_worker != 0 || !gmcf->delivers) {
         return NGX_OK;
     }

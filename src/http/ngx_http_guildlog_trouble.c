@@ -7,9 +7,9 @@
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_call.h"
+#include "http/ngx_http_guildlog_ask.h"
 #include "base/ngx_guildlog_json.h"
 #include "platform/ngx_guildlog_platform.h"
-#include "shm/ngx_guildlog_quota.h"
 
 
 #define TROUBLE_PROBE_MS       5000
@@ -27,10 +27,6 @@
 #define TROUBLE_ARG_REFUSED    7
 
 
-/* ms from one look for a grant to the next, as delivery ticks */
-#define TROUBLE_ASK_WAIT  20
-
-
 #define TROUBLE_TEST_MS  10000
 
 
@@ -40,15 +36,13 @@
 
 typedef struct {
     ngx_http_guildlog_call_t         *call;
-    ngx_guildlog_client_exchange_t   *exchange;  /* NULL: not under way */
-    ngx_guildlog_platform_request_t   request;
+    ngx_http_guildlog_ask_t           ask;
     ngx_str_t                         channel;
     const char                       *result;    /* a word */
     const char                       *detail;
     ngx_uint_t                        status;    /* 0: none came */
     ngx_uint_t                        time_ms;
     ngx_array_t                      *webhooks;  /* NULL: none were told */
-    unsigned                          waits:1;   /* for a grant */
 } ngx_http_guildlog_probe_t;
 
 
@@ -63,15 +57,11 @@ typedef ngx_int_t (*ngx_http_guildlog_probes_pt)(
 
 
 struct ngx_http_guildlog_trouble_s {
-    NGX_GUILDLOG_EVENT_IDENT;
-
     ngx_http_guildlog_call_t      *call;
     ngx_http_guildlog_probe_t      probes[PROBES];
     ngx_uint_t                     n;
     ngx_uint_t                     pending;
     ngx_uint_t                     refused;  /* how many the platform refused */
-    ngx_event_t                    timer;
-    ngx_msec_t                     until;
     ngx_guildlog_platform_call_e   asks;
     ngx_http_guildlog_probe_pt     judge;
     ngx_http_guildlog_probes_pt    done;
@@ -101,13 +91,10 @@ static void trouble_ask_cleanup(void *data);
 static ngx_http_guildlog_probe_t *trouble_ask_add(
     ngx_http_guildlog_call_t *call);
 static void trouble_ask_start(ngx_http_guildlog_call_t *call, ngx_msec_t ms);
-static void trouble_ask_handler(ngx_event_t *ev);
-static void trouble_ask_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms);
 static void trouble_ask_answered(void *data,
+    ngx_guildlog_client_response_t *answer, const char *phrase);
+static void trouble_ask_judge(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_client_response_t *answer);
-static void trouble_ask_unsent(ngx_http_guildlog_probe_t *probe,
-    const char *result, const char *detail);
-static void trouble_ask_finish(ngx_http_guildlog_call_t *call);
 static json_t *trouble_ask_word(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t trouble_test_asked(ngx_http_guildlog_call_t *call,
@@ -208,7 +195,7 @@ trouble_asked(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 
         if (ngx_guildlog_platform_call(call->request->pool,
                                        NGX_GUILDLOG_CALL_LIST, &probe->channel,
-                                       NULL, &probe->request)
+                                       NULL, &probe->ask.request)
             != NGX_OK)
         {
             return NGX_ERROR;
@@ -363,8 +350,7 @@ trouble_report_probe(ngx_guildlog_json_t *w,
 
 
 /*
- * Questions that a request asks the platform.  Each one waits until the worker
- * that delivers has granted it.
+ * Questions that a request asks the platform.
  */
 
 /* NULL: this nginx does not deliver for the database of the call */
@@ -403,12 +389,7 @@ trouble_ask_create(ngx_http_guildlog_call_t *call)
     cln->handler = trouble_ask_cleanup;
     cln->data = trouble;
 
-    trouble->fd = (ngx_socket_t) -1;
     trouble->call = call;
-
-    trouble->timer.handler = trouble_ask_handler;
-    trouble->timer.data = trouble;
-    trouble->timer.log = ngx_cycle->log;
 
     call->trouble = trouble;
 
@@ -421,26 +402,10 @@ trouble_ask_cleanup(void *data)
 {
     ngx_http_guildlog_trouble_t *trouble = data;
 
-    ngx_uint_t                  i;
-    ngx_http_guildlog_probe_t  *probe;
-
-    if (trouble->timer.timer_set) {
-        ngx_del_timer(&trouble->timer);
-    }
+    ngx_uint_t  i;
 
     for (i = 0; i < trouble->n; i++) {
-        probe = &trouble->probes[i];
-
-        if (probe->waits) {
-            ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats,
-                                       NGX_GUILDLOG_ASKS_REPORT);
-            probe->waits = 0;
-        }
-
-        if (probe->exchange) {
-            ngx_guildlog_client_cancel(probe->exchange);
-            probe->exchange = NULL;
-        }
+        ngx_http_guildlog_ask_cancel(&trouble->probes[i].ask);
     }
 }
 
@@ -471,125 +436,82 @@ trouble_ask_add(ngx_http_guildlog_call_t *call)
 static void
 trouble_ask_start(ngx_http_guildlog_call_t *call, ngx_msec_t ms)
 {
-    ngx_uint_t                    i;
-    ngx_http_guildlog_trouble_t  *trouble;
+    ngx_uint_t                           i, bot;
+    ngx_http_guildlog_ask_t             *ask;
+    ngx_http_guildlog_trouble_t         *trouble;
+    const ngx_guildlog_delivery_conf_t  *conf;
+
+    conf = trouble_ask_conf(call);
+    bot = call->args[NGX_HTTP_GUILDLOG_CALL_BOT].data[0] - '0';
 
     trouble = call->trouble;
     trouble->pending = trouble->n;
-    trouble->until = ngx_current_msec + ms;
 
     ngx_log_debug2(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
                    "guildlog trouble: %ui questions wait for %M ms at most",
                    trouble->n, ms);
 
     for (i = 0; i < trouble->n; i++) {
-        trouble->probes[i].waits = 1;
-        ngx_guildlog_quota_want(&ngx_http_guildlog_worker.stats,
-                                NGX_GUILDLOG_ASKS_REPORT);
-    }
+        ask = &trouble->probes[i].ask;
 
-    ngx_add_timer(&trouble->timer, TROUBLE_ASK_WAIT);
-}
-
-
-static void
-trouble_ask_handler(ngx_event_t *ev)
-{
-    ngx_http_guildlog_trouble_t *trouble = ev->data;
-
-    ngx_uint_t                  i, waiting;
-    ngx_msec_int_t              left;
-    ngx_http_guildlog_probe_t  *probe;
-
-    left = (ngx_msec_int_t) (trouble->until - ngx_current_msec);
-    waiting = 0;
-
-    for (i = 0; i < trouble->n; i++) {
-        probe = &trouble->probes[i];
-
-        if (!probe->waits) {
-            continue;
+        if (ask->request.bot) {
+            ask->authorization = conf->bots[bot];
         }
 
-        if (left <= 0) {
-            probe->waits = 0;
-            ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats,
-                                       NGX_GUILDLOG_ASKS_REPORT);
-            trouble_ask_unsent(probe, "local_rate_limit",
-                       "the requests this machine may send were used up");
-            continue;
-        }
+        ask->who = NGX_GUILDLOG_ASKS_REPORT;
+        ask->handler = trouble_ask_answered;
+        ask->data = &trouble->probes[i];
 
-        if (ngx_guildlog_quota_take(&ngx_http_guildlog_worker.stats,
-                                    NGX_GUILDLOG_ASKS_REPORT))
-        {
-            probe->waits = 0;
-            trouble_ask_send(probe, left);
-            continue;
-        }
-
-        waiting = 1;
-    }
-
-    if (trouble->pending == 0) {
-        trouble_ask_finish(trouble->call);
-
-    } else if (waiting) {
-        ngx_add_timer(&trouble->timer, TROUBLE_ASK_WAIT);
+        ngx_http_guildlog_ask_start(ask, ms);
     }
 }
 
 
-static void
-trouble_ask_send(ngx_http_guildlog_probe_t *probe, ngx_msec_t ms)
-{
-    ngx_str_t                            none;
-    ngx_uint_t                           bot;
-    const ngx_str_t                     *authorization;
-    const ngx_guildlog_delivery_conf_t  *conf;
-
-    conf = trouble_ask_conf(probe->call);
-
-    ngx_str_null(&none);
-    authorization = &none;
-
-    ngx_log_debug2(NGX_LOG_DEBUG_HTTP,
-                   probe->call->request->connection->log, 0,
-                   "guildlog trouble: question for channel %V is sent, "
-                   "%M ms left", &probe->channel, ms);
-
-    if (probe->request.bot) {
-        bot = probe->call->args[NGX_HTTP_GUILDLOG_CALL_BOT].data[0] - '0';
-        authorization = &conf->bots[bot];
-    }
-
-    probe->exchange = ngx_guildlog_client_send(ngx_http_guildlog_worker.client,
-                          probe->request.method, &probe->request.path,
-                          authorization, &probe->request.type,
-                          &probe->request.body, ms, trouble_ask_answered,
-                          probe);
-
-    if (probe->exchange == NULL) {
-        trouble_ask_unsent(probe, "unknown",
-                      "the request could not be sent from this machine");
-    }
-}
-
+/* called from the event loop, as the handler of a result is */
 
 static void
-trouble_ask_answered(void *data, ngx_guildlog_client_response_t *answer)
+trouble_ask_answered(void *data, ngx_guildlog_client_response_t *answer,
+    const char *phrase)
 {
     ngx_http_guildlog_probe_t *probe = data;
 
-    ngx_int_t                      scope;
-    ngx_guildlog_verdict_t         verdict;
-    ngx_guildlog_stats_shared_t   *shared;
-    ngx_http_guildlog_trouble_t   *trouble;
+    ngx_http_request_t           *r;
+    ngx_http_guildlog_trouble_t  *trouble;
+
+    r = probe->call->request;
+    trouble = probe->call->trouble;
+
+    if (answer) {
+        trouble_ask_judge(probe, answer);
+
+    } else {
+        probe->result = probe->ask.late ? "local_rate_limit" : "unknown";
+        probe->detail = phrase;
+    }
+
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog trouble: channel %V: status %ui, %s",
+                   &probe->channel, probe->status, probe->result);
+
+    if (--trouble->pending) {
+        return;
+    }
+
+    ngx_http_set_log_request(r->connection->log, r);
+
+    ngx_http_guildlog_call_finish(r, trouble->done(probe->call));
+}
+
+
+static void
+trouble_ask_judge(ngx_http_guildlog_probe_t *probe,
+    ngx_guildlog_client_response_t *answer)
+{
+    ngx_int_t                     scope;
+    ngx_guildlog_verdict_t        verdict;
+    ngx_http_guildlog_trouble_t  *trouble;
 
     trouble = probe->call->trouble;
-    shared = ngx_http_guildlog_worker.stats.shared;
-
-    probe->exchange = NULL;
 
     ngx_guildlog_verdict(probe->call->request->pool, answer,
                          trouble->asks, &verdict);
@@ -597,54 +519,17 @@ trouble_ask_answered(void *data, ngx_guildlog_client_response_t *answer)
     scope = verdict.class == NGX_GUILDLOG_VERDICT_LIMITED
             ? (ngx_int_t) verdict.scope : -1;
 
-    ngx_guildlog_traffic_call(&shared->traffic, trouble->asks, verdict.class,
-                              scope, answer->status);
-    ngx_guildlog_pace_told(&shared->pace, ngx_current_msec, verdict.failed,
-                           verdict.invalid, verdict.pause_ms);
+    ngx_guildlog_traffic_call(
+                         &ngx_http_guildlog_worker.stats.shared->traffic,
+                         trouble->asks, verdict.class, scope, answer->status);
+    ngx_http_guildlog_ask_told(verdict.failed, verdict.invalid,
+                               verdict.pause_ms);
 
     probe->status = answer->status;
     probe->time_ms = answer->time_ms;
-
-    trouble->judge(probe, answer, &verdict);
-
-    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, probe->call->request->connection->log, 0,
-                   "guildlog trouble: channel %V: status %ui, %s",
-                   &probe->channel, probe->status, probe->result);
-
     trouble->refused += verdict.refused;
 
-    if (--trouble->pending == 0) {
-        trouble_ask_finish(probe->call);
-    }
-}
-
-
-static void
-trouble_ask_unsent(ngx_http_guildlog_probe_t *probe, const char *result,
-    const char *detail)
-{
-    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, probe->call->request->connection->log, 0,
-                   "guildlog trouble: channel %V: not asked, %s",
-                   &probe->channel, result);
-
-    probe->result = result;
-    probe->detail = detail;
-    probe->call->trouble->pending--;
-}
-
-
-/* called from the event loop, as the handler of a result is */
-
-static void
-trouble_ask_finish(ngx_http_guildlog_call_t *call)
-{
-    ngx_http_request_t  *r;
-
-    r = call->request;
-
-    ngx_http_set_log_request(r->connection->log, r);
-
-    ngx_http_guildlog_call_finish(r, call->trouble->done(call));
+    trouble->judge(probe, answer, &verdict);
 }
 
 
@@ -758,16 +643,16 @@ trouble_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
         || ngx_guildlog_seal_open(pool, conf->key, &lane, &secret, &token)
            != NGX_OK
         || ngx_guildlog_platform_call(pool, NGX_GUILDLOG_CALL_EXECUTE, &webhook,
-                                      &token, &probe->request)
+                                      &token, &probe->ask.request)
            != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    probe->request.body.data = ngx_pstrdup(pool, &message);
-    probe->request.body.len = message.len;
+    probe->ask.request.body.data = ngx_pstrdup(pool, &message);
+    probe->ask.request.body.len = message.len;
 
-    return probe->request.body.data ? NGX_OK : NGX_ERROR;
+    return probe->ask.request.body.data ? NGX_OK : NGX_ERROR;
 }
 
 

@@ -7,13 +7,11 @@
 
 #include "http/ngx_http_guildlog_login.h"
 #include "http/ngx_http_guildlog_response.h"
-#include "shm/ngx_guildlog_quota.h"
+#include "http/ngx_http_guildlog_ask.h"
 
 
-/* ms: for one answer of the platform, and from one look for a grant to the
-   next */
+/* ms: for one answer of the platform */
 #define VISIT_ASK_PLATFORM  5000
-#define VISIT_ASK_GRANT     20
 
 /* ms: after a limit that tells no time, and the longest that is believed */
 #define VISIT_ASK_AFTER     1000
@@ -42,29 +40,15 @@ struct ngx_http_guildlog_visit_s {
     const ngx_http_guildlog_login_conf_t  *login;
     ngx_guildlog_login_person_t    person;
 
-    /* what the platform is asked */
-    const char                    *method;
-    ngx_str_t                      path;
-    ngx_str_t                      authorization;
-    ngx_str_t                      form;
-
+    ngx_http_guildlog_ask_t        ask;       /* what the platform is asked */
+    ngx_event_t                    timer;     /* then it is asked again */
     ngx_http_guildlog_visit_pt     answered;  /* the step */
 
-    ngx_event_t                    timer;     /* of what is asked */
-    ngx_msec_t                     until;
-    ngx_guildlog_client_exchange_t  *exchange;
     ngx_guildlog_db_query_t       *query;
 
     ngx_uint_t                     status;    /* when it has ended */
     ngx_str_t                      cookie;
 
-    ngx_guildlog_asks_e            asks;
-    ngx_queue_t                    line;      /* of those that wait for a
-                                                 grant */
-    ngx_uint_t                     rank;      /* in it: the requests of this
-                                                 address */
-
-    unsigned                       waits:1;
     unsigned                       renews:1;
     unsigned                       ended:1;
 };
@@ -98,39 +82,21 @@ static void visit_session_ended(void *data, ngx_guildlog_db_result_t *result);
 static void visit_step(ngx_http_guildlog_visit_t *visit, ngx_str_t *text);
 static void visit_end(ngx_http_guildlog_visit_t *visit, ngx_uint_t status);
 static void visit_destroy(ngx_http_guildlog_visit_t *visit);
-static void visit_ask_begin(ngx_http_guildlog_visit_t *visit);
-static ngx_msec_t visit_ask_held(ngx_http_guildlog_visit_t *visit);
-static ngx_uint_t visit_ask_put_off(ngx_http_guildlog_visit_t *visit,
-    ngx_msec_t after);
-static void visit_ask_line_up(ngx_http_guildlog_visit_t *visit);
-static void visit_ask_look(ngx_event_t *ev);
-static void visit_ask_leave(ngx_http_guildlog_visit_t *visit);
-static void visit_ask_give_up(ngx_http_guildlog_visit_t *visit);
-static void visit_ask_send(ngx_http_guildlog_visit_t *visit);
-static void visit_ask_fail(ngx_http_guildlog_visit_t *visit);
-static void visit_ask_unsent(ngx_event_t *ev);
 static void visit_ask_answered(void *data,
-    ngx_guildlog_client_response_t *response);
+    ngx_guildlog_client_response_t *response, const char *phrase);
 static void visit_ask_again(ngx_event_t *ev);
+static void visit_ask_unsent(ngx_event_t *ev);
 static ngx_msec_t visit_ask_after(ngx_guildlog_client_response_t *response);
 static void visit_ask_pace(ngx_guildlog_client_response_t *response,
     ngx_msec_t after);
 static ngx_uint_t visit_ask_judge(ngx_http_guildlog_visit_t *visit,
     ngx_guildlog_client_response_t *response);
-static void visit_ask_cancel(ngx_http_guildlog_visit_t *visit);
 static ngx_uint_t visit_ask_tells(void);
 static void visit_rest(ngx_http_guildlog_visit_t *visit);
 
 
 /* those of this worker that are under way */
 static ngx_queue_t  visit_all = { &visit_all, &visit_all };
-
-
-/* persons and strangers of this worker that wait for a grant */
-static ngx_queue_t  visit_ask_lines[] = {
-    { &visit_ask_lines[0], &visit_ask_lines[0] },
-    { &visit_ask_lines[1], &visit_ask_lines[1] }
-};
 
 
 ngx_int_t
@@ -148,19 +114,25 @@ ngx_http_guildlog_visit_begin(ngx_http_request_t *r,
 
     ctx = ngx_http_guildlog_call_ctx(r, 0);
 
+    /*
+     * Of strangers those come first whose address has asked least in this
+     * minute, so that who comes again and again holds up nobody else.
+     */
+
     if (ctx && ctx->charged) {
-        visit->rank = ctx->limit.limit - ctx->limit.remaining;
+        visit->ask.rank = ctx->limit.limit - ctx->limit.remaining;
     }
 
     visit->person.session = *session;
     visit->person.expires = ngx_time() + NGX_GUILDLOG_LOGIN_LIVES;
-    visit->asks = NGX_GUILDLOG_ASKS_STRANGER;
-    visit->method = "POST";
-    visit->authorization = login->authorization;
-    visit->form = *form;
+    visit->ask.who = NGX_GUILDLOG_ASKS_STRANGER;
+    visit->ask.authorization = login->authorization;
+    visit->ask.request.method = "POST";
+    visit->ask.request.body = *form;
+    ngx_str_set(&visit->ask.request.type, "application/x-www-form-urlencoded");
 
     if (visit_copy(visit->pool, &visit->person.session) != NGX_OK
-        || visit_copy(visit->pool, &visit->form) != NGX_OK
+        || visit_copy(visit->pool, &visit->ask.request.body) != NGX_OK
         || visit_join(visit, r, visitor) != NGX_OK)
     {
         visit_destroy(visit);
@@ -213,11 +185,14 @@ ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
+    /* visit_told() is called from the event loop only */
+
     if (visit_submit(visit, &ngx_guildlog_stmts[ngx_guildlog_stmt_session_ask],
                      &token, visit_result)
         != NGX_AGAIN)
     {
-        visit_ask_fail(visit);
+        visit->timer.handler = visit_ask_unsent;
+        ngx_add_timer(&visit->timer, 0);
     }
 
     return NGX_OK;
@@ -246,6 +221,8 @@ visit_create(const ngx_http_guildlog_login_conf_t *login)
     visit->login = login;
     visit->timer.data = visit;
     visit->timer.log = ngx_cycle->log;
+    visit->ask.handler = visit_ask_answered;
+    visit->ask.data = visit;
 
     ngx_queue_init(&visit->visitors);
     ngx_queue_insert_tail(&visit_all, &visit->queue);
@@ -329,11 +306,13 @@ visit_bearer(ngx_http_guildlog_visit_t *visit)
         return NGX_ERROR;
     }
 
-    visit->asks = NGX_GUILDLOG_ASKS_PERSON;
-    visit->rank = 0;
-    visit->method = "GET";
-    visit->authorization.data = p;
-    visit->authorization.len = ngx_sprintf(p, "Bearer %V", access) - p;
+    ngx_memzero(&visit->ask.request, sizeof(ngx_guildlog_platform_request_t));
+
+    visit->ask.who = NGX_GUILDLOG_ASKS_PERSON;
+    visit->ask.rank = 0;
+    visit->ask.request.method = "GET";
+    visit->ask.authorization.data = p;
+    visit->ask.authorization.len = ngx_sprintf(p, "Bearer %V", access) - p;
 
     return NGX_OK;
 }
@@ -349,8 +328,6 @@ visit_token(ngx_http_guildlog_visit_t *visit, json_t *json)
     {
         return NGX_HTTP_SERVICE_UNAVAILABLE;
     }
-
-    ngx_str_null(&visit->form);
 
     visit_ask(visit, "/users/@me", visit_user);
 
@@ -489,13 +466,11 @@ static void
 visit_ask(ngx_http_guildlog_visit_t *visit, const char *path,
     ngx_http_guildlog_visit_pt answered)
 {
-    visit->path.data = (u_char *) path;
-    visit->path.len = ngx_strlen(path);
+    visit->ask.request.path.data = (u_char *) path;
+    visit->ask.request.path.len = ngx_strlen(path);
     visit->answered = answered;
 
-    visit->until = ngx_current_msec + VISIT_ASK_PLATFORM;
-
-    visit_ask_begin(visit);
+    ngx_http_guildlog_ask_start(&visit->ask, VISIT_ASK_PLATFORM);
 }
 
 
@@ -613,7 +588,7 @@ visit_step(ngx_http_guildlog_visit_t *visit, ngx_str_t *text)
     {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "the answer to \"%V\" for who signed in is not what was "
-                      "asked for", &visit->path);
+                      "asked for", &visit->ask.request.path);
     }
 
     if (rc != NGX_AGAIN) {
@@ -669,7 +644,8 @@ ngx_http_guildlog_visit_expire(void)
 static void
 visit_destroy(ngx_http_guildlog_visit_t *visit)
 {
-    visit_ask_cancel(visit);
+    ngx_http_guildlog_ask_cancel(&visit->ask);
+    ngx_guildlog_event_stop(&visit->timer);
 
     if (visit->query) {
         ngx_guildlog_db_pool_detach(visit->query);
@@ -681,222 +657,46 @@ visit_destroy(ngx_http_guildlog_visit_t *visit)
 
 
 /*
- * What a visit asks the platform: it waits for a grant, sends the question, and
- * judges whether the answer is one.
- */
-
-/*
- * If this nginx delivers, what is asked counts in what its address may send:
- * the worker that delivers grants it.
- */
-
-static void
-visit_ask_begin(ngx_http_guildlog_visit_t *visit)
-{
-    ngx_msec_t  after;
-
-    after = visit_ask_held(visit);
-
-    if (after) {
-        if (!visit_ask_put_off(visit, after)) {
-            visit_ask_fail(visit);
-        }
-
-        return;
-    }
-
-    if (!visit->login->delivers) {
-        visit_ask_send(visit);
-        return;
-    }
-
-    visit_ask_line_up(visit);
-
-    ngx_guildlog_quota_want(&ngx_http_guildlog_worker.stats, visit->asks);
-
-    visit->timer.handler = visit_ask_look;
-    ngx_add_timer(&visit->timer, VISIT_ASK_GRANT);
-}
-
-
-/*
- * ms: a limit of what strangers ask is one for all of them, and each more
- * question until it ends would be one more bad request of this address.
- */
-
-static ngx_msec_t
-visit_ask_held(ngx_http_guildlog_visit_t *visit)
-{
-    return visit->asks == NGX_GUILDLOG_ASKS_STRANGER
-           ? ngx_guildlog_pace_held(
-                         &ngx_http_guildlog_worker.stats.shared->pace,
-                         ngx_current_msec)
-           : 0;
-}
-
-
-/* 0: it would come too late */
-
-static ngx_uint_t
-visit_ask_put_off(ngx_http_guildlog_visit_t *visit, ngx_msec_t after)
-{
-    if ((ngx_msec_int_t) (visit->until - ngx_current_msec - after) <= 0) {
-        return 0;
-    }
-
-    visit->timer.handler = visit_ask_again;
-    ngx_add_timer(&visit->timer, after);
-
-    return 1;
-}
-
-
-/*
- * Of strangers those come first whose address has asked least in this minute,
- * so that who comes again and again holds up nobody else.
- */
-
-static void
-visit_ask_line_up(ngx_http_guildlog_visit_t *visit)
-{
-    ngx_queue_t                *q, *line;
-    ngx_http_guildlog_visit_t  *other;
-
-    line = &visit_ask_lines[visit->asks];
-
-    for (q = ngx_queue_last(line); q != line; q = ngx_queue_prev(q)) {
-        other = ngx_queue_data(q, ngx_http_guildlog_visit_t, line);
-
-        if (other->rank <= visit->rank) {
-            break;
-        }
-    }
-
-    ngx_queue_insert_after(q, &visit->line);
-    visit->waits = 1;
-}
-
-
-/* a grant is the next one's, whoever finds it */
-
-static void
-visit_ask_look(ngx_event_t *ev)
-{
-    ngx_http_guildlog_visit_t *visit = ev->data;
-
-    ngx_http_guildlog_visit_t  *next;
-
-    if (visit_ask_held(visit)) {
-        visit_ask_give_up(visit);
-        visit_ask_begin(visit);
-        return;
-    }
-
-    if (ngx_guildlog_quota_take(&ngx_http_guildlog_worker.stats, visit->asks)) {
-        next = ngx_queue_data(ngx_queue_head(&visit_ask_lines[visit->asks]),
-                              ngx_http_guildlog_visit_t, line);
-
-        visit_ask_leave(next);
-        visit_ask_send(next);
-
-        if (next == visit) {
-            return;
-        }
-    }
-
-    if ((ngx_msec_int_t) (visit->until - ngx_current_msec) > 0) {
-        ngx_add_timer(&visit->timer, VISIT_ASK_GRANT);
-        return;
-    }
-
-    if (visit_ask_tells()) {
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "the requests to the platform that this machine may send "
-                      "were used up: \"%V\" was not asked", &visit->path);
-    }
-
-    visit_told(visit, NGX_HTTP_SERVICE_UNAVAILABLE, NULL);
-}
-
-
-static void
-visit_ask_leave(ngx_http_guildlog_visit_t *visit)
-{
-    ngx_queue_remove(&visit->line);
-    visit->waits = 0;
-
-    ngx_guildlog_event_stop(&visit->timer);
-}
-
-
-static void
-visit_ask_give_up(ngx_http_guildlog_visit_t *visit)
-{
-    visit_ask_leave(visit);
-    ngx_guildlog_quota_give_up(&ngx_http_guildlog_worker.stats, visit->asks);
-}
-
-
-static void
-visit_ask_send(ngx_http_guildlog_visit_t *visit)
-{
-    static const ngx_str_t  type =
-        ngx_string("application/x-www-form-urlencoded");
-
-    visit->exchange = ngx_guildlog_client_send(ngx_http_guildlog_worker.client,
-                          visit->method, &visit->path, &visit->authorization,
-                          &type, &visit->form, VISIT_ASK_PLATFORM,
-                          visit_ask_answered, visit);
-
-    if (visit->exchange == NULL) {
-        visit_ask_fail(visit);
-    }
-}
-
-
-/* visit_told() is called from the event loop only */
-
-static void
-visit_ask_fail(ngx_http_guildlog_visit_t *visit)
-{
-    visit->timer.handler = visit_ask_unsent;
-    ngx_add_timer(&visit->timer, 0);
-}
-
-
-static void
-visit_ask_unsent(ngx_event_t *ev)
-{
-    ngx_http_guildlog_visit_t *visit = ev->data;
-
-    visit_told(visit, NGX_HTTP_SERVICE_UNAVAILABLE, NULL);
-}
-
-
-/*
  * Each worker, and each machine, asks for itself: the platform may find that
- * too often for one person, and says when to come again.
+ * too often for one person, and says when to come again.  A limit of what
+ * strangers ask is one for all of them, and each more question until it ends
+ * would be one more bad request of this address.
  */
 
 static void
-visit_ask_answered(void *data, ngx_guildlog_client_response_t *response)
+visit_ask_answered(void *data, ngx_guildlog_client_response_t *response,
+    const char *phrase)
 {
     ngx_http_guildlog_visit_t *visit = data;
 
     ngx_msec_t  after;
 
-    visit->exchange = NULL;
+    if (response == NULL) {
+
+        if (visit_ask_tells()) {
+            ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                          "the platform was not asked \"%V\" for who signed "
+                          "in: %s", &visit->ask.request.path, phrase);
+        }
+
+        visit_told(visit, NGX_HTTP_SERVICE_UNAVAILABLE, NULL);
+        return;
+    }
 
     after = visit_ask_after(response);
 
     visit_ask_pace(response, after);
 
-    if (after && visit->asks == NGX_GUILDLOG_ASKS_STRANGER) {
-        ngx_guildlog_pace_hold(&ngx_http_guildlog_worker.stats.shared->pace,
-                               ngx_current_msec, after);
+    if (after && visit->ask.who == NGX_GUILDLOG_ASKS_STRANGER) {
+        ngx_guildlog_pace_hold(&ngx_http_guildlog_worker.pace, ngx_current_msec,
+                               after);
     }
 
-    if (after && visit_ask_put_off(visit, after)) {
+    if (after
+        && (ngx_msec_int_t) (visit->ask.until - ngx_current_msec - after) > 0)
+    {
+        visit->timer.handler = visit_ask_again;
+        ngx_add_timer(&visit->timer, after);
         return;
     }
 
@@ -907,7 +707,17 @@ visit_ask_answered(void *data, ngx_guildlog_client_response_t *response)
 static void
 visit_ask_again(ngx_event_t *ev)
 {
-    visit_ask_begin(ev->data);
+    ngx_http_guildlog_visit_t *visit = ev->data;
+
+    ngx_http_guildlog_ask_start(&visit->ask,
+                                visit->ask.until - ngx_current_msec);
+}
+
+
+static void
+visit_ask_unsent(ngx_event_t *ev)
+{
+    visit_told(ev->data, NGX_HTTP_SERVICE_UNAVAILABLE, NULL);
 }
 
 
@@ -945,8 +755,7 @@ visit_ask_pace(ngx_guildlog_client_response_t *response, ngx_msec_t after)
         after = 0;
     }
 
-    ngx_guildlog_pace_told(&ngx_http_guildlog_worker.stats.shared->pace,
-                  ngx_current_msec,
+    ngx_http_guildlog_ask_told(
                   response->outcome != NGX_GUILDLOG_CLIENT_ANSWERED
                   || response->status >= NGX_HTTP_INTERNAL_SERVER_ERROR,
                   response->status == NGX_HTTP_UNAUTHORIZED
@@ -972,7 +781,7 @@ visit_ask_judge(ngx_http_guildlog_visit_t *visit,
 
     end = response->body.data + response->body.len;
 
-    if (visit->form.len && response->status == NGX_HTTP_BAD_REQUEST
+    if (visit->ask.request.body.len && response->status == NGX_HTTP_BAD_REQUEST
         && ngx_strlcasestrn(response->body.data, end,
                             (u_char *) "invalid_grant", 13 - 1))
     {
@@ -982,7 +791,8 @@ visit_ask_judge(ngx_http_guildlog_visit_t *visit,
     if (visit_ask_tells()) {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "the platform did not answer \"%V\" for who signed in: "
-                      "status %ui%s%s", &visit->path, response->status,
+                      "status %ui%s%s", &visit->ask.request.path,
+                      response->status,
                       response->cause ? ", " : "",
                       response->cause ? response->cause : "");
     }
@@ -994,21 +804,6 @@ visit_ask_judge(ngx_http_guildlog_visit_t *visit,
     }
 
     return NGX_HTTP_SERVICE_UNAVAILABLE;
-}
-
-
-static void
-visit_ask_cancel(ngx_http_guildlog_visit_t *visit)
-{
-    if (visit->waits) {
-        visit_ask_give_up(visit);
-    }
-
-    ngx_guildlog_event_stop(&visit->timer);
-
-    if (visit->exchange) {
-        ngx_guildlog_client_cancel(visit->exchange);
-    }
 }
 
 

@@ -99,11 +99,11 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
 
     ngx_str_set(&d->dead, "{}");
 
-    if (ngx_guildlog_pace_init(&d->pace, &stats->shared->pace,
-                               &conf->platform.text, cycle->pool, conf->rate)
-        != NGX_OK
-        || ngx_guildlog_owner_self(cycle->pool, &conf->node, &d->env.me)
-           != NGX_OK)
+    ngx_guildlog_pace_init(&d->pace, &stats->shared->pace, &conf->platform.text,
+                           conf->rate);
+
+    if (ngx_guildlog_owner_self(cycle->pool, &conf->node, &d->env.me)
+        != NGX_OK)
     {
         return NULL;
     }
@@ -201,10 +201,6 @@ delivery_tick(ngx_event_t *ev)
         } else {
             delivery_secret(d);
         }
-    }
-
-    if (!ngx_exiting) {
-        ngx_guildlog_delivery_slot_quota(d);
     }
 
     if (!ngx_exiting && d->mine) {
@@ -332,7 +328,7 @@ delivery_gauges(ngx_guildlog_delivery_t *d)
     }
 
     ngx_guildlog_stats_set(d->env.stats, NGX_GUILDLOG_GAUGE_SENDING,
-                           d->pace.open);
+                           d->open);
     ngx_guildlog_stats_set(d->env.stats, NGX_GUILDLOG_GAUGE_INVALID,
                            ngx_guildlog_pace_invalid(&d->pace,
                                                      ngx_current_msec));

@@ -7,7 +7,6 @@
  */
 
 #include "jobs/ngx_guildlog_delivery_loop.h"
-#include "shm/ngx_guildlog_quota.h"
 
 
 #define DELIVERY_LANES_DOUBTS_INTERVAL  5000   /* ms */
@@ -53,7 +52,6 @@ static uint64_t delivery_queue_call(ngx_str_t *guild, ngx_str_t *id,
     ngx_str_t *since);
 static ngx_uint_t delivery_slot_grant(ngx_guildlog_lane_t *lane);
 static ngx_uint_t delivery_slot_safe(ngx_guildlog_delivery_t *d);
-static void delivery_slot_there(ngx_guildlog_delivery_t *d, ngx_uint_t before);
 
 
 void
@@ -667,7 +665,7 @@ void
 ngx_guildlog_delivery_queue_give_back(ngx_guildlog_lane_t *lane)
 {
     if (lane->permit == NGX_GUILDLOG_PERMIT_GRANTED) {
-        ngx_guildlog_pace_cancelled(&lane->delivery->pace, ngx_current_msec);
+        ngx_guildlog_pace_cancelled(&lane->delivery->pace);
         delivery_queue_sent(lane);
     }
 }
@@ -708,7 +706,7 @@ ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
         break;
 
     case NGX_GUILDLOG_PERMIT_SENT:
-        ngx_guildlog_pace_dropped(&d->pace);
+        d->open--;
         delivery_queue_sent(lane);
         break;
 
@@ -793,7 +791,7 @@ ngx_guildlog_delivery_queue_settle(ngx_guildlog_lane_t *lane)
 ngx_uint_t
 ngx_guildlog_delivery_queue_room(ngx_guildlog_delivery_t *d)
 {
-    return d->bytes + d->pace.open * DELIVERY_QUEUE_REQUEST
+    return d->bytes + d->open * DELIVERY_QUEUE_REQUEST
            + NGX_GUILDLOG_LANE_BYTES <= DELIVERY_QUEUE_BYTES;
 }
 
@@ -813,26 +811,9 @@ ngx_guildlog_delivery_queue_find(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
 /*
  * Who sends next, at the pace that the platform bears, and how much delivery
  * leaves to requests: they find a processor free if delivery takes one at most,
- * and the worker's event loop if it takes a little at a time.  What people wait
- * for comes first, as far as its share goes.
+ * and the worker's event loop if it takes a little at a time.  The guilds take
+ * rounds; each may have NGX_GUILDLOG_DELIVERY_GUILD requests under way at once.
  */
-
-void
-ngx_guildlog_delivery_slot_quota(ngx_guildlog_delivery_t *d)
-{
-    ngx_uint_t  before;
-
-    before = d->pace.failures;
-
-    ngx_guildlog_quota_grant(d->env.stats, &d->pace, ngx_current_msec,
-                             !ngx_queue_empty(&d->rounds));
-
-    delivery_slot_there(d, before);
-}
-
-
-/* the guilds take rounds; each may have NGX_GUILDLOG_DELIVERY_GUILD requests
-   under way at once */
 
 void
 ngx_guildlog_delivery_slots(ngx_guildlog_delivery_t *d)
@@ -840,6 +821,8 @@ ngx_guildlog_delivery_slots(ngx_guildlog_delivery_t *d)
     ngx_queue_t           *q;
     ngx_guildlog_lane_t   *lane;
     ngx_guildlog_guild_t  *guild;
+
+    ngx_guildlog_pace_grants(&d->pace);
 
     if (!delivery_slot_safe(d)) {
         return;
@@ -933,6 +916,8 @@ ngx_guildlog_delivery_slot_send(ngx_guildlog_lane_t *lane, const char *method,
 
     ngx_time_update();
 
+    ngx_guildlog_assert(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED);
+
     if (delivery_slot_safe(d)
         && !ngx_guildlog_pace_paused(&d->pace, ngx_current_msec))
     {
@@ -941,16 +926,20 @@ ngx_guildlog_delivery_slot_send(ngx_guildlog_lane_t *lane, const char *method,
                              DELIVERY_TURN_DEADLINE, handler, lane);
     }
 
+    /* Race: a question of another process took the last slot */
+
+    if (lane->exchange && !ngx_guildlog_pace_sent(&d->pace, ngx_current_msec)) {
+        ngx_guildlog_client_cancel(lane->exchange);
+        lane->exchange = NULL;
+    }
+
     if (lane->exchange == NULL) {
         ngx_guildlog_delivery_queue_give_back(lane);
         return NGX_DECLINED;
     }
 
-    ngx_guildlog_assert(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED);
-
     lane->permit = NGX_GUILDLOG_PERMIT_SENT;
-
-    ngx_guildlog_pace_sent(&d->pace, ngx_current_msec);
+    d->open++;
 
     return NGX_OK;
 }
@@ -960,7 +949,6 @@ void
 ngx_guildlog_delivery_slot_answered(ngx_guildlog_lane_t *lane,
     const ngx_guildlog_verdict_t *verdict)
 {
-    ngx_uint_t                before;
     ngx_guildlog_delivery_t  *d;
 
     d = lane->delivery;
@@ -969,30 +957,21 @@ ngx_guildlog_delivery_slot_answered(ngx_guildlog_lane_t *lane,
         ngx_guildlog_delivery_refused(d, lane->round);
     }
 
+    d->open--;
     delivery_queue_sent(lane);
 
-    before = d->pace.failures;
-
-    ngx_guildlog_pace_answered(&d->pace, ngx_current_msec, verdict->failed,
-                               verdict->invalid);
+    if (ngx_guildlog_pace_answered(&d->pace, ngx_current_msec, verdict->failed,
+                                   verdict->invalid))
+    {
+        ngx_log_error(NGX_LOG_NOTICE, d->env.log, 0, "the platform is there");
+    }
 
     if (verdict->pause_ms) {
         ngx_log_error(NGX_LOG_WARN, d->env.log, 0,
                       "the platform wants this address to pause for %ui ms",
                       verdict->pause_ms);
-        ngx_guildlog_pace_pause(d->pace.shared, ngx_current_msec,
+        ngx_guildlog_pace_pause(&d->pace, ngx_current_msec,
                                 verdict->pause_ms + DELIVERY_TURN_MARGIN);
-    }
-
-    delivery_slot_there(d, before);
-}
-
-
-static void
-delivery_slot_there(ngx_guildlog_delivery_t *d, ngx_uint_t before)
-{
-    if (before && !d->pace.failures) {
-        ngx_log_error(NGX_LOG_NOTICE, d->env.log, 0, "the platform is there");
     }
 }
 

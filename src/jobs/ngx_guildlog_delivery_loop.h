@@ -65,6 +65,7 @@ struct ngx_guildlog_delivery_s {
                                                 may send */
     ngx_queue_t                    refused;  /* guilds with refusals */
     ngx_guildlog_pace_t            pace;
+    ngx_uint_t                     open;     /* requests sent, not answered */
     size_t                         bytes;    /* of entries at hand, and what is
                                                 reserved for more */
 
@@ -194,10 +195,8 @@ void ngx_guildlog_delivery_refused_put_off(ngx_guildlog_guild_t *guild);
 void ngx_guildlog_delivery_step(ngx_guildlog_delivery_t *d);
 
 
-/* ngx_guildlog_delivery_lanes.c: gives permits, first to questions of requests,
-   which have a share, then to lanes that wait */
+/* ngx_guildlog_delivery_lanes.c: gives permits to lanes that wait */
 
-void ngx_guildlog_delivery_slot_quota(ngx_guildlog_delivery_t *d);
 void ngx_guildlog_delivery_slots(ngx_guildlog_delivery_t *d);
 
 /* have there been requests lately, of any worker? */

@@ -30,7 +30,7 @@ typedef enum {
 typedef struct {
     const char                    *method;
     ngx_str_t                      path;
-    ngx_str_t                      type;     /* of the body: JSON */
+    ngx_str_t                      type;     /* of the body */
     ngx_str_t                      body;
     unsigned                       bot:1;    /* with the bot's token */
 } ngx_guildlog_platform_request_t;

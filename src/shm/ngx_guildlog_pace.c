@@ -20,247 +20,391 @@
 #define PACE_SHARE     9
 #define PACE_SAVED     (5 * PACE_SHARE)
 
-/* of 10,000 bad requests in ten minutes that end in a ban */
-#define PACE_CAREFUL   1000     /* one at a time */
+/* ms: lanes that wait ask again within it; the same of a question, behind the
+   moment that it was told */
+#define PACE_LANES     50
+#define PACE_GRACE     20
+
+/*
+ * Of 10,000 bad requests in ten minutes that end in a ban.  From the first
+ * number on there are ms between two: 2,400 in ten minutes do not reach the
+ * second one.
+ */
+#define PACE_CAREFUL   1000
+#define PACE_SELDOM    250
 #define PACE_STOP      5000
 
 
-static ngx_uint_t pace_half(ngx_guildlog_pace_t *pace, ngx_msec_t now);
-static void pace_invalid(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now);
+static ngx_uint_t pace_free(ngx_guildlog_pace_t *pace, ngx_msec_t now,
+    ngx_msec_t *next);
+static ngx_msec_t pace_slot_left(ngx_guildlog_pace_t *pace, ngx_msec_t at,
+    ngx_msec_t now);
+static ngx_uint_t pace_use(ngx_guildlog_pace_t *pace, ngx_msec_t now);
+static ngx_msec_t pace_closed(ngx_guildlog_pace_t *pace, ngx_msec_t now);
+static void pace_grant(ngx_guildlog_pace_t *pace, ngx_uint_t granted);
+static ngx_msec_t pace_ask_waits(ngx_guildlog_pace_t *pace, ngx_msec_t now);
+static ngx_msec_t pace_ask_behind(ngx_guildlog_pace_shared_t *shared,
+    ngx_msec_t now, ngx_guildlog_asks_e who);
 static void pace_advance(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now);
 static void pace_put_off(ngx_atomic_t *to, ngx_msec_t until);
 static ngx_msec_t pace_left(ngx_atomic_t *to, ngx_msec_t now);
 
 
-ngx_int_t
+/*
+ * Each slot passes one request in its period.  If the rate is higher than there
+ * are slots the period is a part of a second, and a slot passes at most that
+ * many requests within any second as there are parts.
+ */
+
+void
 ngx_guildlog_pace_init(ngx_guildlog_pace_t *pace,
     ngx_guildlog_pace_shared_t *shared, const ngx_str_t *platform,
-    ngx_pool_t *pool, ngx_uint_t rate)
+    ngx_uint_t rate)
 {
-    uint32_t  hash;
+    ngx_uint_t         parts;
+    ngx_atomic_uint_t  hash, was;
 
     hash = ngx_crc32_long(platform->data, platform->len);
+    was = shared->platform;
 
-    if (shared->platform != hash) {
-        ngx_memzero(shared, sizeof(ngx_guildlog_pace_shared_t));
-        shared->platform = hash;
+    if (was != hash && ngx_atomic_cmp_set(&shared->platform, was, hash)) {
+        ngx_memzero((void *) &shared->paused_to,
+                    sizeof(ngx_guildlog_pace_shared_t)
+                    - offsetof(ngx_guildlog_pace_shared_t, paused_to));
     }
 
     ngx_memzero(pace, sizeof(ngx_guildlog_pace_t));
 
     pace->shared = shared;
-    pace->rate = rate;
-    pace->share = PACE_SAVED;
 
-    if (rate <= NGX_GUILDLOG_PACE_KEPT) {
-        pace->sent = shared->sent;
-        pace->next = &shared->next;
-        return NGX_OK;
+    if (rate) {
+        parts = (rate - 1) / NGX_GUILDLOG_PACE_SLOTS + 1;
+        pace->slots = rate / parts;
+        pace->period = (PACE_SECOND - 1) / parts + 1;
     }
-
-    pace->sent = ngx_pcalloc(pool, rate * sizeof(ngx_atomic_t));
-    pace->next = &pace->own_next;
-
-    return pace->sent ? NGX_OK : NGX_ERROR;
 }
 
 
 ngx_uint_t
 ngx_guildlog_pace_take(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
-    ngx_uint_t  invalid;
-    ngx_msec_t  oldest;
+    ngx_msec_t  next;
 
-    if (ngx_guildlog_pace_paused(pace, now)) {
+    if ((pace->slots && pace_free(pace, now, &next) <= pace->granted)
+        || pace_closed(pace, now))
+    {
+        pace_put_off(&pace->shared->lanes_to, now + PACE_LANES);
         return 0;
+    }
+
+    pace_grant(pace, pace->granted + 1);
+
+    return 1;
+}
+
+
+/* how many slots are free, and in how many ms one more is; 0: all are */
+
+static ngx_uint_t
+pace_free(ngx_guildlog_pace_t *pace, ngx_msec_t now, ngx_msec_t *next)
+{
+    ngx_uint_t  i, n;
+    ngx_msec_t  left;
+
+    n = 0;
+    *next = 0;
+
+    for (i = 0; i < pace->slots; i++) {
+        left = pace_slot_left(pace, pace->shared->sent[i], now);
+
+        if (left == 0) {
+            n++;
+
+        } else if (*next == 0 || left < *next) {
+            *next = left;
+        }
+    }
+
+    return n;
+}
+
+
+static ngx_msec_t
+pace_slot_left(ngx_guildlog_pace_t *pace, ngx_msec_t at, ngx_msec_t now)
+{
+    ngx_msec_int_t  left;
+
+    left = (ngx_msec_int_t) (at + pace->period - now);
+
+    return at == 0 || left <= 0 ? 0 : left;
+}
+
+
+/* Race: a slot is whose that sets it from the time that was seen in it */
+
+static ngx_uint_t
+pace_use(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_uint_t     i;
+    ngx_msec_t     at;
+    ngx_atomic_t  *sent;
+
+    for (i = 0; i < pace->slots; i++) {
+        sent = &pace->shared->sent[i];
+        at = *sent;
+
+        if (pace_slot_left(pace, at, now) == 0
+            && ngx_atomic_cmp_set(sent, at, now ? now : 1))
+        {
+            return 1;
+        }
+    }
+
+    return pace->slots == 0;
+}
+
+
+/* ms, whatever the rate is; 0: the caller may send one */
+
+static ngx_msec_t
+pace_closed(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_msec_t                   ms, seldom;
+    ngx_uint_t                   invalid;
+    ngx_guildlog_pace_shared_t  *shared;
+
+    shared = pace->shared;
+
+    ms = pace_left(&shared->paused_to, now);
+    if (ms) {
+        return ms;
     }
 
     invalid = ngx_guildlog_pace_invalid(pace, now);
 
-    if (invalid >= PACE_STOP
-        || (invalid >= PACE_CAREFUL && pace->granted + pace->open))
+    if (invalid >= PACE_STOP) {
+        return 60000 - now % 60000;
+    }
+
+    seldom = shared->failures >= PACE_FAILURES ? PACE_PROBE
+             : invalid >= PACE_CAREFUL ? PACE_SELDOM : 0;
+
+    if (seldom == 0) {
+        return 0;
+    }
+
+    ms = pace_left(&shared->seldom_to, now);
+
+    if (ms == 0
+        && ngx_atomic_cmp_set(&shared->seldom_to, 0, now + seldom))
     {
         return 0;
     }
 
-    if (pace->failures >= PACE_FAILURES) {
-        if ((ngx_msec_int_t) (now - pace->probe_at) < 0) {
-            return 0;
-        }
+    /* an answer to somebody else may end it sooner */
 
-        pace->probe_at = now + PACE_PROBE;
-    }
-
-    if (pace->rate) {
-        if (pace->granted >= pace->rate) {
-            return 0;
-        }
-
-        /* the time of the request that was "rate" requests before this one */
-
-        oldest = pace->sent[(*pace->next + pace->granted) % pace->rate];
-
-        if (oldest && (ngx_msec_int_t) (now - oldest) < PACE_SECOND) {
-            return 0;
-        }
-    }
-
-    pace->granted++;
-
-    ngx_guildlog_assert(pace->rate == 0 || pace->granted <= pace->rate);
-
-    return 1;
-}
-
-
-ngx_uint_t
-ngx_guildlog_pace_ask(ngx_guildlog_pace_t *pace, ngx_msec_t now,
-    ngx_uint_t waits)
-{
-    ngx_uint_t  ahead;
-
-    ahead = pace->rate && (waits || !pace_half(pace, now));
-
-    if ((ahead && pace->share < PACE_SHARE)
-        || !ngx_guildlog_pace_take(pace, now))
-    {
-        return 0;
-    }
-
-    if (ahead) {
-        pace->share -= PACE_SHARE;
-    }
-
-    return 1;
-}
-
-
-/* was less than half of the rate used within the last second? */
-
-static ngx_uint_t
-pace_half(ngx_guildlog_pace_t *pace, ngx_msec_t now)
-{
-    ngx_uint_t  ahead;
-    ngx_msec_t  at;
-
-    ahead = pace->granted + pace->rate / 2;
-
-    if (ahead >= pace->rate) {
-        return 0;
-    }
-
-    at = pace->sent[(*pace->next + ahead) % pace->rate];
-
-    return at == 0 || (ngx_msec_int_t) (now - at) >= PACE_SECOND;
-}
-
-
-void
-ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
-{
-    ngx_guildlog_pace_spent(pace, now);
-
-    pace->open++;
-    pace->share = ngx_min(pace->share + 1, PACE_SAVED);
-}
-
-
-void
-ngx_guildlog_pace_spent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
-{
-    ngx_uint_t  i;
-
-    ngx_guildlog_assert(pace->granted > 0);
-
-    pace->granted--;
-
-    if (pace->rate) {
-        i = ngx_atomic_fetch_add(pace->next, 1) % pace->rate;
-        pace->sent[i] = now ? now : 1;
-    }
-}
-
-
-void
-ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace, ngx_msec_t now)
-{
-    ngx_guildlog_assert(pace->granted > 0);
-
-    pace->granted--;
-
-    /* no probe was sent: the next request is the probe */
-
-    pace->probe_at = now;
-}
-
-
-void
-ngx_guildlog_pace_dropped(ngx_guildlog_pace_t *pace)
-{
-    ngx_guildlog_assert(pace->open > 0);
-
-    pace->open--;
-}
-
-
-void
-ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
-    ngx_uint_t failed, ngx_uint_t invalid)
-{
-    ngx_guildlog_assert(pace->open > 0);
-
-    pace->open--;
-
-    if (failed) {
-        if (++pace->failures == PACE_FAILURES) {
-            pace->probe_at = now + PACE_PROBE;
-        }
-
-    } else {
-        pace->failures = 0;
-    }
-
-    if (invalid) {
-        pace_invalid(pace->shared, now);
-    }
-}
-
-
-void
-ngx_guildlog_pace_told(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now,
-    ngx_uint_t failed, ngx_uint_t invalid, ngx_msec_t pause_ms)
-{
-    if (!failed) {
-        shared->there = 1;
-    }
-
-    if (invalid) {
-        pace_invalid(shared, now);
-    }
-
-    if (pause_ms) {
-        ngx_guildlog_pace_pause(shared, now, pause_ms);
-    }
+    return ms ? ngx_min(ms, PACE_SELDOM) : PACE_SELDOM;
 }
 
 
 static void
-pace_invalid(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now)
+pace_grant(ngx_guildlog_pace_t *pace, ngx_uint_t granted)
 {
-    ngx_uint_t  minute;
-
-    pace_advance(shared, now);
-
-    minute = now / 60000 % NGX_GUILDLOG_PACE_MINUTES;
-    (void) ngx_atomic_fetch_add(&shared->invalid[minute], 1);
+    pace->granted = granted;
+    pace->shared->granted = granted;
 }
 
 
 void
-ngx_guildlog_pace_pause(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now,
+ngx_guildlog_pace_grants(ngx_guildlog_pace_t *pace)
+{
+    pace->shared->granted = pace->granted;
+}
+
+
+ngx_uint_t
+ngx_guildlog_pace_sent(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_atomic_uint_t  ahead;
+
+    ngx_guildlog_assert(pace->granted > 0);
+
+    if (!pace_use(pace, now)) {
+        return 0;
+    }
+
+    pace_grant(pace, pace->granted - 1);
+
+    ahead = pace->shared->ahead;
+
+    if (ahead) {
+        (void) ngx_atomic_cmp_set(&pace->shared->ahead, ahead, ahead - 1);
+    }
+
+    return 1;
+}
+
+
+void
+ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace)
+{
+    ngx_guildlog_assert(pace->granted > 0);
+
+    pace_grant(pace, pace->granted - 1);
+
+    /* no probe was sent: the next request is the probe */
+
+    pace->shared->seldom_to = 0;
+}
+
+
+ngx_msec_t
+ngx_guildlog_pace_ask(ngx_guildlog_pace_t *pace, ngx_msec_t now,
+    ngx_guildlog_asks_e who)
+{
+    ngx_msec_t                   ms;
+    ngx_guildlog_pace_shared_t  *shared;
+
+    shared = pace->shared;
+
+    if (who == NGX_GUILDLOG_ASKS_STRANGER) {
+        ms = pace_left(&shared->held_to, now);
+        if (ms) {
+            return ms;
+        }
+    }
+
+    ms = pace_ask_behind(shared, now, who);
+
+    if (ms == 0) {
+        ms = pace_ask_waits(pace, now);
+    }
+
+    if (ms) {
+        pace_put_off(&shared->asks_to[who],
+                     now + ngx_min(ms, PACE_SECOND) + PACE_GRACE);
+        return ms;
+    }
+
+    shared->asked = who;
+
+    return 0;
+}
+
+
+/* ms for which another kind of question comes first */
+
+static ngx_msec_t
+pace_ask_behind(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now,
+    ngx_guildlog_asks_e who)
+{
+    ngx_msec_t           ms;
+    ngx_guildlog_asks_e  other;
+
+    if (who == NGX_GUILDLOG_ASKS_PERSON) {
+        return 0;
+    }
+
+    ms = pace_left(&shared->asks_to[NGX_GUILDLOG_ASKS_PERSON], now);
+
+    if (ms || shared->asked != who) {
+        return ms;
+    }
+
+    other = who == NGX_GUILDLOG_ASKS_REPORT ? NGX_GUILDLOG_ASKS_STRANGER
+                                            : NGX_GUILDLOG_ASKS_REPORT;
+
+    return pace_left(&shared->asks_to[other], now);
+}
+
+
+/*
+ * 0: the slot is taken.  Race: of two that ask at once both may go ahead of
+ * lanes by the same share; no slot is taken twice.
+ */
+
+static ngx_msec_t
+pace_ask_waits(ngx_guildlog_pace_t *pace, ngx_msec_t now)
+{
+    ngx_msec_t                   ms, next, lanes;
+    ngx_uint_t                   n, ahead;
+    ngx_guildlog_pace_shared_t  *shared;
+
+    shared = pace->shared;
+    ahead = 0;
+
+    if (pace->slots) {
+        n = pace_free(pace, now, &next);
+
+        if (next == 0) {
+            next = PACE_GRACE;
+        }
+
+        if (n <= shared->granted) {
+            return next;
+        }
+
+        lanes = pace_left(&shared->lanes_to, now);
+        ahead = lanes || n - shared->granted <= pace->slots / 2;
+
+        if (ahead && shared->ahead + PACE_SHARE > PACE_SAVED) {
+            return lanes ? lanes : next;
+        }
+    }
+
+    ms = pace_closed(pace, now);
+    if (ms) {
+        return ms;
+    }
+
+    if (!pace_use(pace, now)) {
+        return PACE_GRACE;
+    }
+
+    if (ahead) {
+        (void) ngx_atomic_fetch_add(&shared->ahead, PACE_SHARE);
+    }
+
+    return 0;
+}
+
+
+ngx_uint_t
+ngx_guildlog_pace_answered(ngx_guildlog_pace_t *pace, ngx_msec_t now,
+    ngx_uint_t failed, ngx_uint_t invalid)
+{
+    ngx_uint_t                   before, minute;
+    ngx_guildlog_pace_shared_t  *shared;
+
+    shared = pace->shared;
+
+    if (invalid) {
+        pace_advance(shared, now);
+
+        minute = now / 60000 % NGX_GUILDLOG_PACE_MINUTES;
+        (void) ngx_atomic_fetch_add(&shared->invalid[minute], 1);
+    }
+
+    if (failed) {
+        if (ngx_atomic_fetch_add(&shared->failures, 1) + 1 == PACE_FAILURES) {
+            pace_put_off(&shared->seldom_to, now + PACE_PROBE);
+        }
+
+        return 0;
+    }
+
+    before = shared->failures;
+    shared->failures = 0;
+
+    return before != 0;
+}
+
+
+void
+ngx_guildlog_pace_pause(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     ngx_msec_t ms)
 {
-    pace_put_off(&shared->paused_to, now + ms);
+    pace_put_off(&pace->shared->paused_to, now + ms);
 }
 
 
@@ -272,17 +416,10 @@ ngx_guildlog_pace_paused(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 
 
 void
-ngx_guildlog_pace_hold(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now,
+ngx_guildlog_pace_hold(ngx_guildlog_pace_t *pace, ngx_msec_t now,
     ngx_msec_t ms)
 {
-    pace_put_off(&shared->held_to, now + ms);
-}
-
-
-ngx_msec_t
-ngx_guildlog_pace_held(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now)
-{
-    return pace_left(&shared->held_to, now);
+    pace_put_off(&pace->shared->held_to, now + ms);
 }
 
 

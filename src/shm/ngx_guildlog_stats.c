@@ -7,7 +7,7 @@
 
 
 #define STATS_MAGIC    0x676c7374
-#define STATS_VERSION  15
+#define STATS_VERSION  16
 
 /* the state of a place; in between it is the pid of who takes it */
 
@@ -162,8 +162,6 @@ static void
 stats_clear(ngx_guildlog_slot_t *slot)
 {
     ngx_memzero((void *) slot->gauge, sizeof(slot->gauge));
-    ngx_memzero((void *) slot->wanted, sizeof(slot->wanted));
-    ngx_memzero((void *) slot->granted, sizeof(slot->granted));
 }
 
 

@@ -190,24 +190,9 @@ typedef struct {
 } ngx_guildlog_unknown_t;
 
 
-/* whose question it is that a request asks the platform */
-
-typedef enum {
-    NGX_GUILDLOG_ASKS_PERSON = 0,       /* who the platform knows */
-    NGX_GUILDLOG_ASKS_STRANGER,         /* who has a code, or says so */
-    NGX_GUILDLOG_ASKS_REPORT,           /* the troubleshooter */
-    NGX_GUILDLOG_ASKS_LAST
-} ngx_guildlog_asks_e;
-
-
 typedef struct {
     ngx_atomic_t                   pid;     /* 0: free */
     ngx_atomic_t                   gauge[NGX_GUILDLOG_GAUGE_LAST];
-
-    /* questions of its requests to the platform */
-    ngx_atomic_t                   wanted[NGX_GUILDLOG_ASKS_LAST];
-    ngx_atomic_t                   granted[NGX_GUILDLOG_ASKS_LAST];
-                                            /* not taken yet */
 } ngx_guildlog_slot_t;
 
 
