@@ -4,8 +4,7 @@
 // again until they are answered; changes never are.
 
 import {ready, stall, working} from './connection.js';
-import {inWords} from './errors.js';
-import {t} from './texts.js';
+import {has, t} from './texts.js';
 
 const [BASE, LOGIN] = ['api', 'login'].map((name) =>
     /** @type {HTMLMetaElement} */ (document.querySelector(
@@ -16,6 +15,10 @@ const PAUSES = [1, 2, 4, 8, 15];  // seconds between attempts
 
 // requests that are left to what the reader does
 const RESERVE = 150;
+
+// refusals about which a person does the same
+/** @type {Record<string, string>} */
+const LIKE = {not_utf8: 'has_nul', wrong_type: 'required'};
 
 let token = null;
 let left = {requests: Infinity, until: 0};
@@ -39,10 +42,23 @@ export let session = /** @type {any} */ (null);
 export class Refusal extends Error {
     /** @param {number} status @param {Schemas['Error']} body */
     constructor(status, body) {
-        super(inWords(body));
+        super(whyOf(body));
         this.status = status;
         this.field = body.field?.split(/[.[]/)[0];
     }
+}
+
+
+// What is refused, in people's words: those of its code, and of what the rule
+// allows. Without words here it is shown as the API says it.
+/** @param {Schemas['Error']} body */
+function whyOf({error, code, min, max}) {
+    const bounds = max === undefined ? '' : min === undefined ? '.most'
+        : '.between';
+    const key = `${LIKE[code ?? ''] ?? code}${bounds}`;
+
+    return has(`error.${key}`) ? t(`error.${key}`, {least: min, most: max})
+        : error ?? '';
 }
 
 

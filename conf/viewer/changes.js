@@ -4,8 +4,7 @@
 
 import {knownName, nameOf} from './directory.js';
 import {ARROW, fill, foreign, h, isolated} from './dom.js';
-import {changeKeys} from './table.js';
-import {t, textsOf} from './texts.js';
+import {changeKeys, t, textsOf} from './texts.js';
 import {plainTime, timeNode} from './time.js';
 
 // the kind of each key, and permissions by their bits

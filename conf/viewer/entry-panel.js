@@ -1,10 +1,9 @@
 // @ts-check
-// The panel beside the list, with the entry that is open.
+// The panel beside the list, with the entry that is open. What draws it is not
+// loaded before one is.
 
 import {NOTHING} from './address.js';
 import {button, fill, h} from './dom.js';
-import {deliveryNode, entryNode} from './entry.js';
-import {entryTools} from './entry-tools.js';
 import {mark} from './marks.js';
 import {t} from './texts.js';
 
@@ -18,6 +17,8 @@ export class EntryPanel {
         const quiet = {class: 'quiet'};
 
         this.narrow = narrow;
+        this.shown = null;     // the entry
+        this.drawn = null;     // what draws it
         this.leaveOut = leaveOut;
         this.tools = h('div', {class: 'tools'},
             button('↑', () => step(-1),
@@ -33,11 +34,27 @@ export class EntryPanel {
 
 
     // hits: finds what was searched for
-    show(entry, hits) {
-        const node = entryNode(entry, this.narrow);
+    async show(entry, hits) {
+        this.shown = entry;
+        this.node.hidden = false;
+        try {
+            this.drawn = await import('./entry.js');
+        } catch (error) {
+            if (this.shown === entry) {
+                this.explain(t('entry.unread'), error.message);
+            }
+            return;
+        }
+
+        // another one may be wanted by now, or none
+        if (this.shown !== entry) {
+            return;
+        }
+
+        const node = this.drawn.entryNode(entry, this.narrow);
 
         mark(node, hits);
-        this.open([node, entryTools(entry, (filters) =>
+        this.open([node, this.drawn.entryTools(entry, (filters) =>
             this.narrow({...NOTHING, ...filters}), () =>
             this.leaveOut(entry.type))]);
     }
@@ -59,15 +76,16 @@ export class EntryPanel {
 
 
     hide() {
+        this.shown = null;
         this.node.hidden = true;
     }
 
 
     // what has become of its delivery meanwhile
     update(entry) {
-        if (!this.node.hidden && entry) {
+        if (this.drawn && !this.node.hidden && entry) {
             this.node.querySelector('.outcome')?.replaceWith(
-                deliveryNode(entry.delivery));
+                this.drawn.deliveryNode(entry.delivery));
         }
     }
 }

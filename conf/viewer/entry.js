@@ -19,6 +19,8 @@ import {t} from './texts.js';
 import {iso, relativeTime, spokenTime, timeNode} from './time.js';
 import {CATEGORIES, LABELS, deliveryInWords, size} from './words.js';
 
+export {entryTools} from './entry-tools.js';
+
 
 // narrow({name: value}) filters the list by what is clicked
 export function entryNode(recorded, narrow) {

@@ -5,6 +5,7 @@
 // how many entries it and all older ones hold, and so its own place.
 
 import {overlaps} from './several.js';
+import {deliveryInWords} from './words.js';
 
 const PAGE = 200;
 const KEPT = 15;         // pages
@@ -297,6 +298,31 @@ export class LogPages {
         return (overlaps(this.filters)
             || page.total <= this.total + waiting)
             && (waiting > 0 || newest?.id === this.newest?.id);
+    }
+
+
+    // Looks again at the deliveries of these entries, which are all that ever
+    // changes of one. True if something has.
+    async refresh(entries) {
+        const open = entries.filter(({delivery}) =>
+            deliveryInWords(delivery).mood === 'open');
+        const times = open.map(({timestamp}) => timestamp);
+
+        if (!open.length) {
+            return false;
+        }
+
+        const page = await this.ask({after: Math.min(...times) - 1,
+            before: Math.max(...times) + 1});
+        const now = new Map(page.entries.map(({id, delivery}) =>
+            [id, delivery]));
+        const changed = open.filter(({id, delivery}) => now.has(id)
+            && now.get(id).reason !== delivery.reason);
+
+        for (const entry of changed) {
+            entry.delivery = now.get(entry.id);
+        }
+        return changed.length > 0;
     }
 
 

@@ -1,8 +1,7 @@
 // @ts-check
 // The log types in the order of their numbers, as log-types.tsv has them.
 
-import {types} from './table.js';
-import {t} from './texts.js';
+import {t, types} from './texts.js';
 
 // of a message: what is new, changed, or gone
 const COLORS = {new: 0x57f287, changed: 0xe67e22, gone: 0xed4245,

@@ -5,7 +5,6 @@
 import {get, leisure} from './api.js';
 import {NOTHING, hrefOf, queryOf, writeAddress} from './address.js';
 import {Chart} from './chart.js';
-import {refresh} from './deliveries.js';
 import {learn} from './directory.js';
 import {button, fill, h} from './dom.js';
 import {EntryPanel} from './entry-panel.js';
@@ -471,8 +470,7 @@ setInterval(async () => {
     if (!reading?.begun || document.hidden) {
         return;
     }
-    if (await refresh(list.shown, reading.query, (query) =>
-        pageOf(query, reading.stop.signal)).catch(() => false)
+    if (await reading.pages.refresh(list.shown).catch(() => false)
         && reading === current)
     {
         list.draw();

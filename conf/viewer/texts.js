@@ -3,7 +3,11 @@
 // another language has only what differs from it.
 
 import {looks} from './looks.js';
-import {changeKeys, linesOf, types} from './table.js';
+
+// Tables that the module reads, too, known in every language: lines of fields,
+// with tabs between them. Asked for at once.
+export const types = rowsOf('log-types.tsv');
+export const changeKeys = rowsOf('change-keys.tsv');
 
 // what they are called, by their keys in the API, in the order of their numbers
 export const LANGUAGES = {
@@ -58,6 +62,29 @@ function tagOf(key) {
 
 function whole(tag) {
     return new Intl.Locale(tag).maximize();
+}
+
+
+// the fields of each line that is no comment
+async function linesOf(file) {
+    const answer = await fetch(new URL(file, import.meta.url));
+
+    if (!answer.ok) {
+        throw new Error(`${file}: ${answer.status}`);
+    }
+
+    return (await answer.text()).split('\n')
+        .filter((line) => line && !line.startsWith('#'))
+        .map((line) => line.split('\t'));
+}
+
+
+// objects, by the names of the first line
+async function rowsOf(file) {
+    const [names, ...lines] = await linesOf(file);
+
+    return lines.map((line) => Object.fromEntries(line.map((field, i) =>
+        [names[i], field])));
 }
 
 

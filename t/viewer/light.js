@@ -5,7 +5,7 @@ import {giveToken, leave, newPage, newServer, ok} from './lib.js';
 
 const {GUILDLOG_VIEWER: VIEWER, GUILDLOG_URL: API} = process.env;
 const REQUESTS = 5;
-const BYTES = 120_000;
+const BYTES = 112_000;
 
 
 export default async function light() {
