@@ -25,6 +25,29 @@ export function ready(signal) {
 }
 
 
+// A module of this page, by what imports it. Where an upgrade took it away the
+// page is loaded again, for newer ones do not go with those that it has.
+/**
+ * @template M
+ * @param {() => Promise<M>} module
+ * @returns {Promise<M>}
+ */
+export async function load(module) {
+    try {
+        return await module();
+    } catch {
+        const {status} = await fetch(import.meta.url, {method: 'HEAD',
+            cache: 'no-store'}).catch(() => ({status: 0}));
+
+        if (status === 404) {
+            location.reload();
+            await new Promise(() => {});
+        }
+        throw new Error(t('connection.offline'));
+    }
+}
+
+
 // Stops all requests for so long.
 export function stall(kind, seconds) {
     if (waiting) {

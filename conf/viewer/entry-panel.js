@@ -3,6 +3,7 @@
 // loaded before one is.
 
 import {NOTHING} from './address.js';
+import {load} from './connection.js';
 import {button, fill, h} from './dom.js';
 import {mark} from './marks.js';
 import {t} from './texts.js';
@@ -38,7 +39,7 @@ export class EntryPanel {
         this.shown = entry;
         this.node.hidden = false;
         try {
-            this.drawn = await import('./entry.js');
+            this.drawn = await load(() => import('./entry.js'));
         } catch (error) {
             if (this.shown === entry) {
                 this.explain(t('entry.unread'), error.message);

@@ -4,6 +4,7 @@
 import {canSignIn, get, mayOnlyLook, openServer, part, resume, session, signIn,
     signInBeside, signInThere, signOut, whenEnded, whoSignedIn} from './api.js';
 import {hrefOf, readAddress, writeAddress} from './address.js';
+import {load} from './connection.js';
 import {forget} from './directory.js';
 import {badge, button, fill, foreign, h, newId, popover} from './dom.js';
 import * as health from './health.js';
@@ -22,7 +23,8 @@ const OPENED = 'guildlog.opened';     // a person's server, of this tab
 const LAST = 'guildlog.last';         // ... of all tabs
 
 // those that are neither the log nor the configuration
-const VIEWS = {start: './start.js', member: './member.js'};
+const VIEWS = {start: () => import('./start.js'),
+    member: () => import('./member.js')};
 
 const [main, nav, where, me, form, wanted, ended, there] = ['main', 'nav',
     'where', 'me', 'sign-in', 'wanted', 'ended', 'there'].map(
@@ -101,7 +103,8 @@ async function route() {
             head(address, of);
         }
     } else {
-        const next = await import(VIEWS[address.view] ?? './config.js');
+        const next = await load(VIEWS[address.view]
+            ?? (() => import('./config.js')));
         const of = await its;
 
         // who signs out meanwhile is asked to sign in
@@ -186,7 +189,7 @@ function openOne(wanted) {
 async function choose() {
     where.hidden = nav.hidden = true;
 
-    const {serversNode} = await import('./servers.js');
+    const {serversNode} = await load(() => import('./servers.js'));
 
     if (person) {
         fill(main, serversNode(person.servers, localStorage.getItem(LAST)));
@@ -206,7 +209,7 @@ function start() {
 
 
 async function sessions() {
-    const {showSessions} = await import('./sessions.js');
+    const {showSessions} = await load(() => import('./sessions.js'));
 
     showSessions(() => leave());
 }

@@ -20,6 +20,9 @@
 /* where the platform has the pictures of people and guilds */
 #define VIEWER_IMAGES  "https://cdn.discordapp.com"
 
+/* digits in the name of a folder that util/viewer makes */
+#define VIEWER_HASH    12
+
 
 static char *conf_login_secret(ngx_conf_t *cf, void *field, ngx_str_t *value);
 static char *conf_login_redirect(ngx_conf_t *cf, void *field,
@@ -30,6 +33,7 @@ static void conf_login_split(ngx_str_t *url, ngx_str_t *origin,
     ngx_str_t *path);
 static char *viewer_ancestor(ngx_conf_t *cf, void *field, ngx_str_t *value);
 static ngx_int_t viewer_header_filter(ngx_http_request_t *r);
+static ngx_uint_t viewer_stays(ngx_http_request_t *r);
 static ngx_uint_t viewer_is_part(ngx_http_request_t *r);
 
 
@@ -474,11 +478,12 @@ viewer_header_filter(ngx_http_request_t *r)
         const char                *name;
         ngx_str_t                  value;
     } headers[] = {
-        { "Cache-Control", ngx_string("no-cache") },
         { "Referrer-Policy", ngx_string("no-referrer") },
         { "X-Content-Type-Options", ngx_string("nosniff") }
     };
 
+    static const ngx_str_t  asked = ngx_string("no-cache");
+    static const ngx_str_t  kept = ngx_string("max-age=31536000, immutable");
     static const ngx_str_t  images =
         ngx_string("images;desc=\"" VIEWER_IMAGES "\"");
 
@@ -486,6 +491,13 @@ viewer_header_filter(ngx_http_request_t *r)
 
     if (conf->viewer.len == 0 || r != r->main) {
         return viewer_next_header_filter(r);
+    }
+
+    if (ngx_http_guildlog_response_header(r, "Cache-Control",
+                                          viewer_stays(r) ? &kept : &asked)
+        == NULL)
+    {
+        return NGX_ERROR;
     }
 
     for (i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
@@ -518,6 +530,34 @@ viewer_header_filter(ngx_http_request_t *r)
     }
 
     return viewer_next_header_filter(r);
+}
+
+
+/* what is there, in a folder that util/viewer named after what is in it */
+
+static ngx_uint_t
+viewer_stays(ngx_http_request_t *r)
+{
+    u_char  *p, *end;
+
+    p = ngx_strnstr(r->uri.data, "/v-", r->uri.len);
+
+    if (p == NULL || r->headers_out.status >= NGX_HTTP_BAD_REQUEST) {
+        return 0;
+    }
+
+    p += sizeof("/v-") - 1;
+    end = p + VIEWER_HASH;
+
+    if (end >= r->uri.data + r->uri.len || *end != '/') {
+        return 0;
+    }
+
+    while (p < end && ((*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'f'))) {
+        p++;
+    }
+
+    return p == end;
 }
 
 

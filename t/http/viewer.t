@@ -8,7 +8,10 @@ use Guildlog::File;
 my $nginx = Guildlog->new(start => 0);
 my $files = $nginx->prefix . '/pages';
 
+my $hash  = '0123456789ab';
+
 mkdir $files or die $!;
+symlink '.', "$files/v-$_" for $hash, 'x123456789ab';
 $nginx->file('pages/index.html', '<!doctype html>');
 $nginx->file('pages/a.js', '0;');
 $nginx->file('pages/a.svg', '<svg/>');
@@ -93,6 +96,18 @@ is $script->status, 200, 'a script';
 is $script->header('X-Content-Type-Options'), 'nosniff', '... is nothing else';
 is $script->header('Content-Security-Policy'), undef,
     '... and follows the policy of its page';
+
+# what util/viewer gave an address that changes with it
+
+for (['a.js', 'a script'], ['a.svg', 'a picture']) {
+    my ($file, $what) = @$_;
+    is at("/viewer/v-$hash/$file")->header('Cache-Control'),
+        'max-age=31536000, immutable', "$what of one version is kept";
+}
+is at("/viewer/v-$hash/b.js")->header('Cache-Control'), 'no-cache',
+    '... one that is not there is not';
+is at("/viewer/$_/a.js")->header('Cache-Control'), 'no-cache',
+    "$_ is no version" for 'v-x123456789ab', "more/v-$hash/../";
 
 my $other = at('/other/');
 is $other->status, 200, 'a page elsewhere';

@@ -1,8 +1,10 @@
 // Bad days: the rate limit, a store that is not available, an error, a plan
-// that reads back but an hour. What is wrong is said, and passes.
+// that reads back but an hour, an upgrade. What is wrong is said, and passes.
 
 import {enter, is, leave, lines, newServer, ok, shoot, shownTotal, soon}
     from './lib.js';
+
+const {GUILDLOG_VIEWER: VIEWER} = process.env;
 
 
 export default async function badDays() {
@@ -14,6 +16,7 @@ export default async function badDays() {
     await unavailable(server);
     await failing(server);
     await walled(server);
+    await upgraded(server);
 }
 
 
@@ -108,4 +111,37 @@ async function walled(server) {
     await page.getByText('The plan allows reading back one hour.').waitFor();
     ok(true, 'the plan’s window is told');
     await leave(page, 'a window');
+}
+
+
+// A page from before an upgrade, whose files are gone: what it has not loaded
+// yet comes with a new page.
+async function upgraded(server) {
+    const page = await enter(server);
+    const files = () => page.evaluate(() => [...new Set(performance
+        .getEntriesByType('resource').map(({name}) =>
+            /[/]viewer[/](.*[/])?[^/]*[.](?:js|tsv)$/.exec(name)?.[1])
+        .filter((folder) => folder !== undefined))].sort());
+    const [old] = await files();
+    const now = `v-${'0'.repeat(12)}/`;
+
+    ok(/^v-[0-9a-f]{12}[/]$/.test(old), 'all modules are of one folder', old);
+    await page.route(VIEWER, async (route) => {
+        const response = await route.fetch();
+
+        await route.fulfill({response, body: (await response.text())
+            .replaceAll(old, now)});
+    });
+    await page.route(`${VIEWER}${old}**`, (route) =>
+        route.fulfill({status: 404}));
+    await page.route(`${VIEWER}${now}**`, async (route) =>
+        route.fulfill({response: await route.fetch({
+            url: route.request().url().replace(now, old)})}));
+
+    page.expected = /404/;
+    await page.getByRole('link', {name: 'Configuration'}).click();
+    await page.getByRole('heading', {name: 'Log channels'}).waitFor();
+    is(await files(), [now, `${now}languages/`],
+        'after an upgrade, a part that was not loaded comes with all others');
+    await leave(page, 'an upgrade');
 }
