@@ -52,6 +52,21 @@ wait_for { !$nginx->sql('select count(*) from pair where state = 0') } 60,
     'nothing waits any more';
 is kept(@$_), 10, 'once' for [$slow, 'glacier'], [$other, 'meadow'];
 
+# there is time for four of these in a turn: the fifth waits for no other to end
+
+my @servers = sort { $a <=> $b } map { $nginx->server } 1 .. 5;
+
+for my $server (@servers) {
+    $nginx->patch("/servers/$server/filters/words", token => $nginx->token($server),
+        json => { enabled => JSON::PP::true, words => ['marmot'] });
+}
+@batch = map { my $n = $_; map { edited($_, "glacier $n") } @servers } 1 .. 30;
+taken();
+ok eval { wait_for { 5 == grep { kept($_, 'glacier') } @servers } 60,
+    'something of each' }, 'servers with slow filters take turns';
+is_deeply [grep { kept($_, 'glacier') == 30 } @servers], [],
+    '... before any of them is done';
+
 done_testing;
 
 

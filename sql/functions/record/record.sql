@@ -136,6 +136,7 @@ $$;
 -- What takes long comes first, before anybody has to wait for it: filters look
 -- at each entry that is not known, also at those that a rule will drop. Those
 -- of one server may take filter_ms, and begin before that time (null: any).
+-- Chance says whose are first: in another order the last would always be last.
 
 create or replace function record_ready(h heads, b batch, docs text[],
     filter_ms int, until timestamptz default null)
@@ -155,14 +156,14 @@ begin
 
     for its in
         select n.guild, n.bot, n.first, n.first + n.size - 1 as last
-          from unnest(h.guilds, h.bots, h.firsts, h.sizes) with ordinality
-                   n (guild, bot, first, size, place)
+          from unnest(h.guilds, h.bots, h.firsts, h.sizes)
+                   n (guild, bot, first, size)
          where docs <> '{}'    -- of a single bad entry
            and exists (select from filter f
                         where f.guild_id = n.guild and f.bot = n.bot
                           and (h.lone is null or f.guild_id = h.lone)
                           and f.enabled)
-         order by n.place
+         order by random()
     loop
         if masked is null then
             masked := docs;
