@@ -32,8 +32,9 @@ struct ngx_guildlog_batch_s {
 };
 
 
-#define COLUMNS_KEPT   100   /* messages of an entry */
-#define COLUMNS_SIZE   1024  /* of a column, at first */
+#define COLUMNS_KEPT    100   /* messages of an entry */
+#define COLUMNS_SIZE    1024  /* of a column, at first */
+#define COLUMNS_NUMBER  9223372036854775808.0  /* whole ones have 64 bits */
 
 #define columns_put(w, s)  ngx_guildlog_json_literal(w, s, sizeof(s) - 1)
 #define columns_size(a)    (sizeof(a) / sizeof(a[0]))
@@ -914,13 +915,19 @@ columns_named(ngx_guildlog_json_t *w, json_t *value)
 }
 
 
-/* as PostgreSQL writes a jsonb */
+/*
+ * As PostgreSQL writes a jsonb.  It would write a number beyond 64 bits with
+ * all its digits, which nobody here can read any more: that becomes a text.
+ */
 
 static void
 columns_jsonb(ngx_guildlog_json_t *w, json_t *value)
 {
-    size_t   i;
-    json_t  *item;
+    size_t      i;
+    double      n;
+    u_char      buf[NGX_GUILDLOG_JSON_REAL];
+    json_t     *item;
+    ngx_str_t   text;
 
     switch (json_typeof(value)) {
 
@@ -951,7 +958,16 @@ columns_jsonb(ngx_guildlog_json_t *w, json_t *value)
         break;
 
     case JSON_REAL:
-        ngx_guildlog_json_double(w, json_real_value(value));
+        n = json_real_value(value);
+
+        if (n > -COLUMNS_NUMBER && n < COLUMNS_NUMBER) {
+            ngx_guildlog_json_double(w, n);
+            break;
+        }
+
+        text.data = buf;
+        text.len = ngx_guildlog_json_real(buf, n) - buf;
+        ngx_guildlog_json_string(w, &text);
         break;
 
     case JSON_NULL:

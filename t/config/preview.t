@@ -34,6 +34,8 @@ my %entry = (
     'an act of a bot' => { type => 41, executor => { %$ann,
             bot => JSON::PP::true }, target => $bob,
         reason => "[$bob->{id}] on behalf" },
+    'huge numbers' => { type => 29, executor => $ann, channel => $hall,
+        changes => [{ key => 'topic', old => 1e20, new => -1.5e300 }] },
     'many messages' => { type => 3, executor => $ann, channel => $hall,
         messages => [map { { id => 700000000000000000 + $_ . '',
             content => "line $_", authorId => $bob->{id} } } 1 .. 110] },

@@ -266,6 +266,8 @@ for my $fields (
             { id => '43' }, 'Helper'] }], until => 1 },
     { changes => [{ key => 'topic', old_value => 'é' x 1025,
         new_value => 'x' x 1024 }] },
+    { changes => [{ key => 'a', old => 1e20, new => -1.5e300 },
+        { key => 'b', old_value => 0.5e22, new_value => 0.25 }] },
 ) {
     my $entry = entry(timestamp => $now, %$fields);
     my $id = record($entry)->json->{ids}[0];
@@ -302,6 +304,21 @@ is length $kept->[2]{old}, 1024, 'what is too long is cut';
 like $kept->[3]{new}, qr/^\[\{"name":"tag 1"\},.{1000,}$/,
     'the text of a long array, too';
 is length $kept->[3]{new}, 1024, '... is cut';
+
+
+# ... a number beyond 64 bits, too: PostgreSQL would write all of its digits as
+# soon as an entry goes through its JSON, and then no export could be made
+
+my $huge = record(entry(type => 29, reason => "[$other] renamed",
+    executor => { id => '7', bot => \1 },
+    changes => [{ key => 'nick', old => 1e20, new => -1.5e300 }]));
+my $exported = $nginx->get("/servers/$server/logs/export?type=29",
+    token => $nginx->token($server));
+is $exported->status, 200, 'an entry with huge numbers is exported';
+like $exported->text, qr/1e\+20 .+ -1\.5e\+300\r\n\z/, '... with both';
+is $nginx->get("/servers/$server/logs/" . $huge->json->{ids}[0],
+    token => $nginx->token($server))->json->{executor}{id}, $other,
+    '... although its prefix was read';
 
 
 # the same event twice

@@ -71,17 +71,18 @@ begin
     return (
         select coalesce(jsonb_agg(jsonb_build_object(
                    'key', c ->> 'key',
-                   'old', coalesce(nullif(c -> 'old', 'null'),
-                                   change_given(c -> 'old_value')),
-                   'new', coalesce(nullif(c -> 'new', 'null'),
-                                   change_given(c -> 'new_value')))
+                   'old', change_given(coalesce(nullif(c -> 'old', 'null'),
+                                                c -> 'old_value')),
+                   'new', change_given(coalesce(nullif(c -> 'new', 'null'),
+                                                c -> 'new_value')))
                    order by place), '[]')
           from jsonb_array_elements(changes) with ordinality u (c, place));
 end $$;
 
 
 -- A value of the platform: what is none of ours is kept as the text of its
--- JSON, and what is too long is cut.
+-- JSON, and what is too long is cut. So is a number beyond 64 bits, which would
+-- have all its digits from now on.
 
 create or replace function change_given(value jsonb)
 returns jsonb language plpgsql immutable as $$
@@ -95,6 +96,10 @@ begin
                             where not change_item(i.it))))
     then
         return to_jsonb(left(value::text, 1024));
+    elsif jsonb_typeof(value) = 'number' and abs(value::numeric) >= 2 ^ 63 then
+        return to_jsonb(case when abs(value::numeric) < 1e308
+                             then value::float8::text
+                             else left(value::text, 1024) end);
     end if;
 
     return value;
