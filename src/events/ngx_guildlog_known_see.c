@@ -549,6 +549,18 @@ see_guild(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
         return NGX_OK;
     }
 
+    if (event->what == NGX_GUILDLOG_EVENT_GUILD
+        && ngx_guildlog_known_clear(known, event->guild, event->at) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    if (ngx_guildlog_known_is_old(known, event, NGX_GUILDLOG_KNOWN_GUILD,
+                                  event->guild))
+    {
+        return NGX_OK;
+    }
+
     was = see_was(known, event, NGX_GUILDLOG_KNOWN_GUILD, event->guild);
     doc = was ? json_copy(was) : json_object();
 
@@ -561,8 +573,8 @@ see_guild(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event)
 
     rc |= see_copy(doc, "incidents", event->d, "incidents_data");
 
-    if (event->what == NGX_GUILDLOG_EVENT_GUILD) {
-        rc |= ngx_guildlog_known_clear(known, event->guild, event->at);
+    if (was == NULL || !json_equal(was, doc)) {
+        rc |= see_since(doc, event);
     }
 
     return see_put(known, event, NGX_GUILDLOG_KNOWN_GUILD, event->guild, doc,

@@ -338,6 +338,10 @@ ngx_guildlog_row_is_old(ngx_guildlog_make_t *m)
                          NGX_GUILDLOG_KNOWN_PERSON,
                          ngx_guildlog_event_id_of(d, "user.id"));
 
+    case NGX_GUILDLOG_EVENT_GUILD_UPDATE:
+        return ngx_guildlog_known_is_old(m->known, m->event,
+                                         NGX_GUILDLOG_KNOWN_GUILD, guild);
+
     default:
         return 0;
     }

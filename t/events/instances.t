@@ -42,6 +42,10 @@ for (
         [[41, left(5)], [61, joined(5, 61)], [81, left(5)]],
         { memberLeave => 2, memberJoin => 1 }
     ],
+    [   'a server that loses a level of boosts, and has it again',
+        [[91, level(2)], [93, level(1)], [95, level(2)]],
+        { boostTierChange => 2 }
+    ],
 ) {
     my ($what, $packets, $types) = @$_;
     is_deeply heard(0, $packets), $types, "$what: the first one is heard";
@@ -182,9 +186,19 @@ sub joined {
 }
 
 
+sub level {
+    my ($n) = @_;
+    return 'GUILD_UPDATE', {
+        id => $guild, name => 'A server', owner_id => id(1), premium_tier => $n,
+        premium_subscription_count => 7 * $n
+    };
+}
+
+
 sub created {
     my @states = @_;
     return {
+        premium_tier => 2, premium_subscription_count => 14,
         id => $guild, name => 'A server', owner_id => id(1), member_count => 7,
         roles => [], threads => [], voice_states => \@states,
         channels => [map { +{ id => $_, name => "c$_", type => 2 } } $hall, $stage],
