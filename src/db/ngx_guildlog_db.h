@@ -48,11 +48,6 @@ typedef struct {
 
     /* as libpq takes them; an empty one stands for its default */
     const char                    *port;
-    const char                    *dbname;
-    const char                    *user;
-    const char                    *password;
-    const char                    *sslmode;
-    const char                    *sslrootcert;
 } ngx_guildlog_db_site_t;
 
 

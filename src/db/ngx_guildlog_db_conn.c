@@ -154,13 +154,13 @@ db_conn_start(ngx_guildlog_db_conn_t *conn)
     db_conn_param(&params, "host", database->resolved[conn->host].name);
     db_conn_param(&params, "hostaddr", conn->addrs[conn->addr].text);
     db_conn_param(&params, "port", site->port);
-    db_conn_param(&params, "dbname", site->dbname);
-    db_conn_param(&params, "user", site->user);
-    db_conn_param(&params, "password", site->password);
+    db_conn_param(&params, "dbname", (char *) database->dbname.data);
+    db_conn_param(&params, "user", (char *) database->user.data);
+    db_conn_param(&params, "password", (char *) database->password.data);
     db_conn_param(&params, "passfile", DB_CONN_NOWHERE);
 
-    db_conn_param(&params, "sslmode", site->sslmode);
-    db_conn_param(&params, "sslrootcert", site->sslrootcert);
+    db_conn_param(&params, "sslmode", (char *) database->sslmode.data);
+    db_conn_param(&params, "sslrootcert", (char *) database->sslrootcert.data);
     db_conn_param(&params, "sslcert", DB_CONN_NOWHERE);
     db_conn_param(&params, "sslkey", DB_CONN_NOWHERE);
     db_conn_param(&params, "sslcrl", DB_CONN_NOWHERE);
@@ -185,7 +185,7 @@ db_conn_start(ngx_guildlog_db_conn_t *conn)
 }
 
 
-/* to libpq an empty value is a missing one */
+/* to libpq a value that is NULL or empty is a missing one */
 
 static void
 db_conn_param(db_conn_params_t *params, const char *key, const char *value)
@@ -837,16 +837,8 @@ ngx_guildlog_db_host_site(ngx_pool_t *pool,
 
     port = ngx_pcalloc(pool, NGX_INT_T_LEN + 1);
     site->failing = ngx_pcalloc(pool, database->hosts.nelts);
-    site->dbname = db_host_string(pool, &database->dbname);
-    site->user = db_host_string(pool, &database->user);
-    site->password = db_host_string(pool, &database->password);
-    site->sslmode = db_host_string(pool, &database->sslmode);
-    site->sslrootcert = db_host_string(pool, &database->sslrootcert);
 
-    if (port == NULL || site->failing == NULL || site->dbname == NULL
-        || site->user == NULL || site->password == NULL
-        || site->sslmode == NULL || site->sslrootcert == NULL)
-    {
+    if (port == NULL || site->failing == NULL) {
         return NULL;
     }
 
@@ -867,8 +859,7 @@ db_host_string(ngx_pool_t *pool, const ngx_str_t *value)
         return NULL;
     }
 
-    ngx_cpystrn(p, value->data ? value->data : (u_char *) "",
-                value->len + 1);
+    ngx_cpystrn(p, value->data, value->len + 1);
 
     return (const char *) p;
 }

@@ -45,7 +45,8 @@ struct ngx_guildlog_database_s {
                                                    name, an address or the
                                                    directory of a socket */
     in_port_t                      port;
-    ngx_str_t                      dbname;
+    ngx_str_t                      dbname;      /* this and what follows ends in
+                                                   a NUL, or has no data */
     ngx_str_t                      user;
     ngx_str_t                      password_file;
     ngx_str_t                      password;    /* read at configuration */

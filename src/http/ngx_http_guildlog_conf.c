@@ -215,7 +215,7 @@ ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
         ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
                            "could not read \"%V\"", file);
 
-    } else if (ngx_file_access(&fi) & S_IRWXO) {
+    } else if (level && (ngx_file_access(&fi) & S_IRWXO)) {
         ngx_conf_log_error(level, cf, 0,
                            "\"%V\" %s not be readable by everybody", file,
                            level == NGX_LOG_EMERG ? "must" : "should");

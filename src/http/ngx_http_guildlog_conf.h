@@ -95,8 +95,8 @@ char *ngx_http_guildlog_conf_params(ngx_conf_t *cf,
     const ngx_http_guildlog_conf_param_t *params, void *conf, ngx_uint_t from);
 
 /*
- * Reads a secret from a file, given by its full name, as far as the buffer
- * goes.  A file that everybody may read is logged at that level, and refused
+ * Reads a file, given by its full name, as far as the buffer goes.  One that
+ * everybody may read is logged at that level (0: it is no secret), and refused
  * if it is NGX_LOG_EMERG.  -1: logged.
  */
 ssize_t ngx_http_guildlog_conf_read(ngx_conf_t *cf, ngx_str_t *file,

@@ -35,8 +35,6 @@ static char *conf_message_url(ngx_conf_t *cf, void *field, ngx_str_t *value);
 static char *conf_message_name(ngx_conf_t *cf, void *field, ngx_str_t *value);
 static char *conf_message_avatar(ngx_conf_t *cf, void *field,
     ngx_str_t *value);
-static ngx_int_t conf_message_image(ngx_conf_t *cf, const ngx_str_t *file,
-    ngx_str_t *image);
 static ngx_int_t conf_message_init(ngx_conf_t *cf,
     ngx_guildlog_delivery_conf_t *delivery);
 
@@ -534,32 +532,17 @@ conf_message_name(ngx_conf_t *cf, void *field, ngx_str_t *value)
 }
 
 
+/* as the platform takes it: data:image/png;base64,... */
+
 static char *
 conf_message_avatar(ngx_conf_t *cf, void *field, ngx_str_t *value)
 {
     ngx_str_t *avatar = field;
 
-    if (ngx_conf_full_name(cf->cycle, value, 1) != NGX_OK
-        || conf_message_image(cf, value, avatar) != NGX_OK)
-    {
-        return NGX_CONF_ERROR;
-    }
-
-    return NGX_CONF_OK;
-}
-
-
-/* as the platform takes it: data:image/png;base64,... */
-
-static ngx_int_t
-conf_message_image(ngx_conf_t *cf, const ngx_str_t *file, ngx_str_t *image)
-{
-    size_t        len;
-    u_char       *p;
-    ssize_t       n;
-    ngx_fd_t      fd;
-    ngx_str_t     src, dst;
-    ngx_uint_t    i;
+    u_char      *p;
+    ssize_t      n;
+    ngx_str_t    src, dst;
+    ngx_uint_t   i;
 
     static const struct {
         ngx_str_t  begin;
@@ -571,31 +554,25 @@ conf_message_image(ngx_conf_t *cf, const ngx_str_t *file, ngx_str_t *image)
     };
 
     src.data = ngx_pnalloc(cf->temp_pool, CONF_MESSAGE_AVATAR + 1);
-    if (src.data == NULL) {
-        return NGX_ERROR;
+
+    if (src.data == NULL
+        || ngx_conf_full_name(cf->cycle, value, 1) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
     }
 
-    fd = ngx_open_file(file->data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
-    n = -1;
-
-    if (fd != NGX_INVALID_FILE) {
-        n = ngx_read_fd(fd, src.data, CONF_MESSAGE_AVATAR + 1);
-        (void) ngx_close_file(fd);
-    }
-
+    n = ngx_http_guildlog_conf_read(cf, value, src.data,
+                                    CONF_MESSAGE_AVATAR + 1, 0);
     if (n == -1) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
-                           "could not read \"%V\"", file);
-        return NGX_ERROR;
+        return NGX_CONF_ERROR;
     }
 
     src.len = n;
 
     for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        len = kinds[i].begin.len;
-
-        if (src.len > len && src.len <= CONF_MESSAGE_AVATAR
-            && ngx_memcmp(src.data, kinds[i].begin.data, len) == 0)
+        if (src.len > kinds[i].begin.len && src.len <= CONF_MESSAGE_AVATAR
+            && ngx_memcmp(src.data, kinds[i].begin.data, kinds[i].begin.len)
+               == 0)
         {
             break;
         }
@@ -604,24 +581,24 @@ conf_message_image(ngx_conf_t *cf, const ngx_str_t *file, ngx_str_t *image)
     if (i == sizeof(kinds) / sizeof(kinds[0])) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"%V\" is no PNG, JPEG or GIF of at most 256 KiB",
-                           file);
-        return NGX_ERROR;
+                           value);
+        return NGX_CONF_ERROR;
     }
 
     p = ngx_pnalloc(cf->pool, kinds[i].data.len
                               + ngx_base64_encoded_length(src.len));
     if (p == NULL) {
-        return NGX_ERROR;
+        return NGX_CONF_ERROR;
     }
 
-    image->data = p;
+    avatar->data = p;
     dst.data = ngx_cpymem(p, kinds[i].data.data, kinds[i].data.len);
 
     ngx_encode_base64(&dst, &src);
 
-    image->len = kinds[i].data.len + dst.len;
+    avatar->len = kinds[i].data.len + dst.len;
 
-    return NGX_OK;
+    return NGX_CONF_OK;
 }
 
 
