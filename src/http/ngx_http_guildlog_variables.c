@@ -32,8 +32,6 @@ typedef enum {
 
 static ngx_int_t variables_get(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_uint_t variables_is_known(const ngx_http_guildlog_ctx_t *ctx,
-    variables_e variable);
 static ngx_int_t variables_number(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, const char *format, ngx_uint_t n,
     ngx_uint_t m);
@@ -76,7 +74,14 @@ variables_get(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     ctx = ngx_http_guildlog_call_ctx(r, 0);
     variable = (variables_e) data;
 
-    if (ctx == NULL || !variables_is_known(ctx, variable)) {
+    /* what is of the token, of the limit, and of the database */
+
+    if (ctx == NULL
+        || (variable < VARIABLES_LIMIT_LIMIT && !ctx->authenticated)
+        || (variable >= VARIABLES_LIMIT_LIMIT
+            && variable <= VARIABLES_LIMIT_STATUS && ctx->charged == NULL)
+        || (variable == VARIABLES_DB_TIME && !ctx->asked))
+    {
         return NGX_OK;
     }
 
@@ -111,7 +116,8 @@ variables_get(ngx_http_request_t *r, ngx_http_variable_value_t *v,
                                              : "passed");
 
     case VARIABLES_AUTH_STATUS:
-        return variables_word(v, ngx_http_guildlog_access_causes[ctx->cause]);
+        return ctx->verified == NULL ? NGX_OK
+               : variables_word(v, ngx_http_guildlog_access_causes[ctx->cause]);
 
     case VARIABLES_DB_TIME:
         return variables_number(r, v, "%ui.%06ui", ctx->db_us / 1000000,
@@ -121,31 +127,7 @@ variables_get(ngx_http_request_t *r, ngx_http_variable_value_t *v,
         return variables_word(v, ctx->statement);
 
     default: /* VARIABLES_ENDPOINT */
-        return variables_word(v, ctx->route->name);
-    }
-}
-
-
-static ngx_uint_t
-variables_is_known(const ngx_http_guildlog_ctx_t *ctx, variables_e variable)
-{
-    switch (variable) {
-
-    case VARIABLES_AUTH_STATUS:
-        return ctx->verified != NULL;
-
-    case VARIABLES_DB_TIME:
-        return ctx->asked;
-
-    case VARIABLES_STATEMENT:
-        return ctx->statement != NULL;
-
-    case VARIABLES_ENDPOINT:
-        return ctx->route != NULL;
-
-    default: /* of the token, or of the limit */
-        return variable < VARIABLES_LIMIT_LIMIT ? ctx->authenticated
-                                                : ctx->charged != NULL;
+        return variables_word(v, ctx->route ? ctx->route->name : NULL);
     }
 }
 
@@ -167,10 +149,16 @@ variables_number(ngx_http_request_t *r, ngx_http_variable_value_t *v,
 }
 
 
+/* NULL: there is none */
+
 static ngx_int_t
 variables_word(ngx_http_variable_value_t *v, const char *word)
 {
     ngx_str_t  value;
+
+    if (word == NULL) {
+        return NGX_OK;
+    }
 
     value.data = (u_char *) word;
     value.len = ngx_strlen(word);

@@ -20,10 +20,6 @@
 #define TOKEN_OPENSSL_DER_MAX  160
 
 
-static ngx_int_t token_sign_header(const ngx_guildlog_token_key_t *key,
-    ngx_pool_t *pool, ngx_str_t *header);
-static ngx_int_t token_sign_claims(const ngx_str_t *issuer,
-    const ngx_guildlog_token_t *token, ngx_pool_t *pool, ngx_str_t *claims);
 static ngx_int_t token_sign_append(ngx_pool_t *pool, ngx_str_t *text,
     ngx_str_t *piece);
 static ngx_int_t token_openssl_sign(const ngx_guildlog_token_key_t *key,
@@ -48,18 +44,51 @@ ngx_guildlog_token_sign(const ngx_guildlog_token_keys_t *keys,
     ngx_pool_t *pool, ngx_str_t *text)
 {
     ngx_str_t                        header, claims, signature;
+    ngx_guildlog_json_t              w;
     const ngx_guildlog_token_key_t  *key;
+
+    static const ngx_str_t  jwt = ngx_string("JWT");
+    static const ngx_str_t  bots[] = { ngx_string("main"), ngx_string("pro") };
 
     key = ngx_guildlog_token_sign_key(keys);
     if (key == NULL) {
         return NGX_DECLINED;
     }
 
+    ngx_guildlog_json_init(&w, pool, 128);
+    ngx_guildlog_json_begin(&w, '{');
+    ngx_guildlog_json_member(&w, "alg", &key->alg);
+
+    if (key->kid.len) {
+        ngx_guildlog_json_member(&w, "kid", &key->kid);
+    }
+
+    ngx_guildlog_json_member(&w, "typ", &jwt);
+    ngx_guildlog_json_end(&w);
+
+    if (ngx_guildlog_json_written(&w, &header) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    ngx_guildlog_json_init(&w, pool, 256);
+    ngx_guildlog_json_begin(&w, '{');
+    ngx_guildlog_json_member(&w, "iss", issuer);
+    ngx_guildlog_json_member(&w, "sub", &token->guild);
+    ngx_guildlog_json_member(&w, "jti", &token->jti);
+    ngx_guildlog_json_member(&w, "bot", &bots[token->bot]);
+    ngx_guildlog_json_member(&w, "kind",
+                             &ngx_guildlog_token_kinds[token->kind]);
+    ngx_guildlog_json_member_number(&w, "iat", token->iat);
+    ngx_guildlog_json_member_number(&w, "exp", token->exp);
+    ngx_guildlog_json_end(&w);
+
+    if (ngx_guildlog_json_written(&w, &claims) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
     ngx_str_null(text);
 
-    if (token_sign_header(key, pool, &header) != NGX_OK
-        || token_sign_append(pool, text, &header) != NGX_OK
-        || token_sign_claims(issuer, token, pool, &claims) != NGX_OK
+    if (token_sign_append(pool, text, &header) != NGX_OK
         || token_sign_append(pool, text, &claims) != NGX_OK
         || token_openssl_sign(key, text, pool, &signature) != NGX_OK
         || token_sign_append(pool, text, &signature) != NGX_OK)
@@ -90,53 +119,6 @@ ngx_guildlog_token_sign_key(const ngx_guildlog_token_keys_t *keys)
     }
 
     return NULL;
-}
-
-
-static ngx_int_t
-token_sign_header(const ngx_guildlog_token_key_t *key, ngx_pool_t *pool,
-    ngx_str_t *header)
-{
-    ngx_guildlog_json_t  w;
-
-    static const ngx_str_t  jwt = ngx_string("JWT");
-
-    ngx_guildlog_json_init(&w, pool, 128);
-    ngx_guildlog_json_begin(&w, '{');
-    ngx_guildlog_json_member(&w, "alg", &key->alg);
-
-    if (key->kid.len) {
-        ngx_guildlog_json_member(&w, "kid", &key->kid);
-    }
-
-    ngx_guildlog_json_member(&w, "typ", &jwt);
-    ngx_guildlog_json_end(&w);
-
-    return ngx_guildlog_json_written(&w, header);
-}
-
-
-static ngx_int_t
-token_sign_claims(const ngx_str_t *issuer, const ngx_guildlog_token_t *token,
-    ngx_pool_t *pool, ngx_str_t *claims)
-{
-    ngx_guildlog_json_t  w;
-
-    static const ngx_str_t  bots[] = { ngx_string("main"), ngx_string("pro") };
-
-    ngx_guildlog_json_init(&w, pool, 256);
-    ngx_guildlog_json_begin(&w, '{');
-    ngx_guildlog_json_member(&w, "iss", issuer);
-    ngx_guildlog_json_member(&w, "sub", &token->guild);
-    ngx_guildlog_json_member(&w, "jti", &token->jti);
-    ngx_guildlog_json_member(&w, "bot", &bots[token->bot]);
-    ngx_guildlog_json_member(&w, "kind",
-                             &ngx_guildlog_token_kinds[token->kind]);
-    ngx_guildlog_json_member_number(&w, "iat", token->iat);
-    ngx_guildlog_json_member_number(&w, "exp", token->exp);
-    ngx_guildlog_json_end(&w);
-
-    return ngx_guildlog_json_written(&w, claims);
 }
 
 
