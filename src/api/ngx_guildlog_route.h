@@ -110,9 +110,11 @@ const ngx_guildlog_route_t *ngx_guildlog_route_match(
     ngx_guildlog_plane_e plane, ngx_uint_t method, const ngx_str_t *path,
     ngx_str_t *guild, ngx_str_t *pieces, ngx_uint_t *methods);
 
-/* holds a body against the route's table; returns as args_body() does */
+/* parses a body, and holds it against the route's table; returns as args_body()
+   does */
 ngx_int_t ngx_guildlog_route_match_body(ngx_pool_t *pool,
-    const ngx_guildlog_route_t *route, json_t *body, ngx_str_t *error);
+    const ngx_guildlog_route_t *route, const ngx_str_t *text, json_t **body,
+    ngx_str_t *error);
 
 
 /* the number of a language by its name; that of "en" is 0 */

@@ -157,17 +157,24 @@ route_match_piece(const ngx_guildlog_field_t *field, const ngx_str_t *piece)
 
 ngx_int_t
 ngx_guildlog_route_match_body(ngx_pool_t *pool,
-    const ngx_guildlog_route_t *route, json_t *body, ngx_str_t *error)
+    const ngx_guildlog_route_t *route, const ngx_str_t *text, json_t **body,
+    ngx_str_t *error)
 {
+    *body = ngx_guildlog_json_parse(pool, text, error);
+
+    if (*body == NULL) {
+        return error->len ? NGX_DECLINED : NGX_ERROR;
+    }
+
     if (route->flags & NGX_GUILDLOG_ROUTE_BATCH) {
-        return ngx_guildlog_args_batch(pool, route->body, body, error);
+        return ngx_guildlog_args_batch(pool, route->body, *body, error);
     }
 
     if ((route->flags & NGX_GUILDLOG_ROUTE_EMPTY)
-        && json_is_object(body) && json_object_size(body) == 0)
+        && json_is_object(*body) && json_object_size(*body) == 0)
     {
         return NGX_OK;
     }
 
-    return ngx_guildlog_args_body(pool, route->body, body, error);
+    return ngx_guildlog_args_body(pool, route->body, *body, error);
 }

@@ -32,14 +32,8 @@ ngx_http_guildlog_preview_bound(ngx_http_guildlog_call_t *call)
 
     pool = call->request->pool;
 
-    call->json = ngx_guildlog_json_parse(pool, &call->body, &error);
-
-    if (call->json) {
-        rc = ngx_guildlog_route_match_body(pool, call->route, call->json,
-                                           &error);
-    } else {
-        rc = error.len ? NGX_DECLINED : NGX_ERROR;
-    }
+    rc = ngx_guildlog_route_match_body(pool, call->route, &call->body,
+                                       &call->json, &error);
 
     if (rc != NGX_OK) {
         return ngx_http_guildlog_call_invalid(call, rc, &error);

@@ -670,14 +670,8 @@ request_bind_body(ngx_http_guildlog_call_t *call)
                                              &missing);
     }
 
-    json = ngx_guildlog_json_parse(call->request->pool, &call->body, &error);
-
-    if (json) {
-        rc = ngx_guildlog_route_match_body(call->request->pool, call->route,
-                                           json, &error);
-    } else {
-        rc = error.len ? NGX_DECLINED : NGX_ERROR;
-    }
+    rc = ngx_guildlog_route_match_body(call->request->pool, call->route,
+                                       &call->body, &json, &error);
 
     if (rc != NGX_OK) {
         return ngx_http_guildlog_call_invalid(call, rc, &error);

@@ -28,13 +28,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     text.data = p;
     text.len = len;
 
-    body = ngx_guildlog_json_parse(pool, &text, &error);
-
-    if (body == NULL) {
-        return;
-    }
-
-    rc = ngx_guildlog_route_match_body(pool, route, body, &error);
+    rc = ngx_guildlog_route_match_body(pool, route, &text, &body, &error);
 
     if (rc == NGX_DECLINED) {
         fuzz_refused(&error);
