@@ -248,8 +248,7 @@ export_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     ex->last[EXPORT_SINCE].data = ex->since;
     ex->last[EXPORT_BELOW].data = ex->below;
 
-    since = ngx_guildlog_db_result_value(result, 0,
-                                         NGX_HTTP_GUILDLOG_LOG_CHANNEL);
+    since = ngx_http_guildlog_log_text(result, 0, CHANNEL);
     since.len = ngx_min(since.len, NGX_INT64_LEN);
 
     ngx_memcpy(ex->since, since.data, since.len);
@@ -378,8 +377,7 @@ export_fill(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     }
 
     for (row = 1; row < result->rows; row++) {
-        below = ngx_guildlog_db_result_value(result, row,
-                                             NGX_HTTP_GUILDLOG_LOG_ID);
+        below = ngx_http_guildlog_log_text(result, row, ID);
 
         if (ex->lines) {
             p = ngx_http_guildlog_log_json_entry(p, result, row);
@@ -387,12 +385,9 @@ export_fill(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
             continue;
         }
 
-        doc = ngx_guildlog_db_result_value(result, row,
-                                           NGX_HTTP_GUILDLOG_LOG_DOC);
-        status = ngx_guildlog_db_result_value(result, row,
-                                              NGX_HTTP_GUILDLOG_LOG_STATUS);
-        reason = ngx_guildlog_db_result_value(result, row,
-                                              NGX_HTTP_GUILDLOG_LOG_REASON);
+        doc = ngx_http_guildlog_log_text(result, row, DOC);
+        status = ngx_http_guildlog_log_text(result, row, STATUS);
+        reason = ngx_http_guildlog_log_text(result, row, REASON);
 
         if (ngx_guildlog_csv_row(&ex->csv, out, &doc, &status, &reason)
             == NGX_DECLINED)
@@ -407,8 +402,7 @@ export_fill(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 
     /* a chunk with fewer rows is the last one, unless its bytes cut it */
 
-    more = ngx_guildlog_db_result_value(result, result->rows - 1,
-                                        NGX_HTTP_GUILDLOG_LOG_MORE);
+    more = ngx_http_guildlog_log_text(result, result->rows - 1, MORE);
     cut = (result->rows > 1 && more.len && *more.data == 't');
 
     if (ex->ids) {
@@ -423,8 +417,7 @@ export_fill(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     }
 
     if (ex->person) {
-        id = ngx_guildlog_db_result_value(result, 0,
-                                          NGX_HTTP_GUILDLOG_LOG_MESSAGE);
+        id = ngx_http_guildlog_log_text(result, 0, MESSAGE);
         ex->more = (id.data != NULL);
 
         if (ex->more) {

@@ -315,8 +315,7 @@ page_read(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 
         /* the last row says whether it ends a page that has enough bytes */
 
-        more = ngx_guildlog_db_result_value(result, result->rows - 1,
-                                            NGX_HTTP_GUILDLOG_LOG_MORE);
+        more = ngx_http_guildlog_log_text(result, result->rows - 1, MORE);
 
         if (result->rows == 1 || more.len == 0 || *more.data != 't') {
             return ngx_http_guildlog_search_again(call);
@@ -331,8 +330,7 @@ page_read(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         return NGX_ERROR;
     }
 
-    state = ngx_guildlog_db_result_value(result, 0,
-                                         NGX_HTTP_GUILDLOG_LOG_REASON);
+    state = ngx_http_guildlog_log_text(result, 0, REASON);
 
     return page_send(call, &page, &state, &body);
 }
@@ -362,7 +360,7 @@ static ngx_int_t
 page_build(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
     page_json_t *page, ngx_str_t *body)
 {
-    int64_t     total;
+    int64_t     total, last;
     ngx_str_t   head, doc, delivery[DELIVERY_LAST];
     ngx_uint_t  row;
 
@@ -375,24 +373,22 @@ page_build(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
 
     ngx_memzero(page, sizeof(page_json_t));
 
-    head = ngx_guildlog_db_result_value(result, 0, NGX_HTTP_GUILDLOG_LOG_DOC);
+    head = ngx_http_guildlog_log_text(result, 0, DOC);
     page->last = ngx_cpymem(body->data, head.data, head.len);
     page->last = ngx_cpymem(page->last, ",\"entries\":[",
                             sizeof(",\"entries\":[") - 1);
 
     for (row = 1; row < result->rows; row++) {
-        doc = ngx_guildlog_db_result_value(result, row,
-                                           NGX_HTTP_GUILDLOG_LOG_DOC);
+        doc = ngx_http_guildlog_log_text(result, row, DOC);
         log_json_row(result, row, delivery);
         log_json_add(page, &doc, delivery);
     }
 
-    total = ngx_guildlog_db_result_number(result, 0, NGX_HTTP_GUILDLOG_LOG_SEQ);
+    total = ngx_http_guildlog_log_number(result, 0, SEQ);
 
-    body->len = page_end(page, total,
-                         ngx_guildlog_db_result_number(result, result->rows - 1,
-                                                     NGX_HTTP_GUILDLOG_LOG_ID))
-                - body->data;
+    last = ngx_http_guildlog_log_number(result, result->rows - 1, ID);
+
+    body->len = page_end(page, total, last) - body->data;
 
     return NGX_OK;
 }
@@ -799,7 +795,7 @@ ngx_http_guildlog_log_json_entry(u_char *p, ngx_guildlog_db_result_t *result,
 
     log_json_row(result, row, delivery);
 
-    doc = ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_DOC);
+    doc = ngx_http_guildlog_log_text(result, row, DOC);
 
     p = log_json_copy(p, &doc);
 

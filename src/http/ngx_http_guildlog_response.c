@@ -161,7 +161,7 @@ ngx_http_guildlog_response_log_status(ngx_guildlog_db_result_t *result)
         return 0;
     }
 
-    status = ngx_guildlog_db_result_number(result, 0, NGX_HTTP_GUILDLOG_LOG_ID);
+    status = ngx_http_guildlog_log_number(result, 0, ID);
 
     return status == NGX_ERROR ? 0 : (ngx_uint_t) status;
 }

@@ -114,6 +114,12 @@ typedef enum {
 } ngx_http_guildlog_log_e;
 
 
+#define ngx_http_guildlog_log_text(result, row, column)                       \
+    ngx_guildlog_db_result_value(result, row, NGX_HTTP_GUILDLOG_LOG_##column)
+#define ngx_http_guildlog_log_number(result, row, column)                     \
+    ngx_guildlog_db_result_number(result, row, NGX_HTTP_GUILDLOG_LOG_##column)
+
+
 /* any result with a head has so many columns, as the pieces of a page have */
 #define NGX_HTTP_GUILDLOG_LOG_HEAD  5
 

@@ -98,16 +98,14 @@ stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     }
 
     listener = call->listener;
-    listener->since = ngx_guildlog_db_result_number(result, 0,
-                                                 NGX_HTTP_GUILDLOG_LOG_CHANNEL);
+    listener->since = ngx_http_guildlog_log_number(result, 0, CHANNEL);
 
     /*
      * What a reader gets first.  Its id is the arrival to go on behind, so a
      * reader who has got no event resumes from here, too.
      */
 
-    reset = ngx_guildlog_db_result_value(result, 0,
-                                         NGX_HTTP_GUILDLOG_LOG_REASON);
+    reset = ngx_http_guildlog_log_text(result, 0, REASON);
 
     p = ngx_pnalloc(r->pool,
                     sizeof(":\nretry: 1000\nid: \nevent: reset\ndata: \n\n")

@@ -596,10 +596,8 @@ stream_news_head(ngx_guildlog_db_result_t *result, int64_t *until)
     static time_t  told;
 
     if (ngx_http_guildlog_response_log_status(result) == NGX_HTTP_OK) {
-        *until = ngx_guildlog_db_result_number(result, 0,
-                                               NGX_HTTP_GUILDLOG_LOG_CHANNEL);
-        more = ngx_guildlog_db_result_value(result, 0,
-                                            NGX_HTTP_GUILDLOG_LOG_MORE);
+        *until = ngx_http_guildlog_log_number(result, 0, CHANNEL);
+        more = ngx_http_guildlog_log_text(result, 0, MORE);
 
         return (more.len && *more.data == 't') ? NGX_DECLINED : NGX_OK;
     }
@@ -665,22 +663,19 @@ stream_news_read(ngx_guildlog_db_result_t *result, int64_t until)
     for (row = 1; row < result->rows; row++) {
         event = &news->events[row - 1];
 
-        event->arrival = ngx_guildlog_db_result_number(result, row,
-                                                   NGX_HTTP_GUILDLOG_LOG_SEQ);
+        event->arrival = ngx_http_guildlog_log_number(result, row, SEQ);
         event->event = p;
         event->read = 0;
         event->bad = 0;
 
-        id = ngx_guildlog_db_result_value(result, row,
-                                          NGX_HTTP_GUILDLOG_LOG_ID);
+        id = ngx_http_guildlog_log_text(result, row, ID);
         id.len = ngx_min(id.len, NGX_INT64_LEN);
 
         p = ngx_sprintf(p, "id: %V\ndata: ", &id);
 
         /* the entry begins with its document, whose closing brace is missing */
 
-        event->text = ngx_guildlog_db_result_value(result, row,
-                                                   NGX_HTTP_GUILDLOG_LOG_DOC);
+        event->text = ngx_http_guildlog_log_text(result, row, DOC);
         event->text.data = p;
 
         p = ngx_http_guildlog_log_json_entry(p, result, row);
