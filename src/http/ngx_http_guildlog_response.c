@@ -535,6 +535,11 @@ ngx_http_guildlog_response_header_number(ngx_http_request_t *r,
 }
 
 
+/*
+ * What stands behind the header, piece by piece: a part of an export, events of
+ * a live tail.  The next one comes when the reader has taken this one.
+ */
+
 ngx_int_t
 ngx_http_guildlog_response_write(ngx_http_guildlog_call_t *call, u_char *start,
     u_char *last, ngx_uint_t more)
