@@ -57,7 +57,7 @@ static const ngx_http_guildlog_conf_param_t  conf_operator_params[] = {
     conf_path("a prefix", ngx_http_guildlog_loc_conf_t, prefix),
     conf_string("database", ngx_http_guildlog_loc_conf_t, database_name),
     conf_other("plan", ngx_http_guildlog_loc_conf_t, plan, conf_plane_plan),
-    conf_word("open", ngx_http_guildlog_loc_conf_t, open),
+    conf_word_once("open", ngx_http_guildlog_loc_conf_t, open),
     conf_last
 };
 
@@ -312,15 +312,19 @@ static ngx_uint_t
 conf_is_meant(const ngx_http_guildlog_conf_param_t *param, void *conf,
     ngx_str_t *arg, ngx_str_t *value)
 {
+    void  *field;
+
+    field = (u_char *) conf + param->offset;
+
     switch (param->type) {
 
     case NGX_HTTP_GUILDLOG_CONF_WORD:
-        return ngx_strcmp(arg->data, param->name) == 0;
+        return ngx_strcmp(arg->data, param->name) == 0
+               && !(param->min && *(ngx_flag_t *) field);
 
     case NGX_HTTP_GUILDLOG_CONF_PATH:
         *value = *arg;
-        return arg->data[0] == '/'
-               && ((ngx_str_t *) ((u_char *) conf + param->offset))->len == 0;
+        return arg->data[0] == '/' && ((ngx_str_t *) field)->len == 0;
 
     default:
         return ngx_http_guildlog_conf_is(arg, param->name, value);

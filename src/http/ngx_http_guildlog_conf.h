@@ -44,7 +44,7 @@ typedef enum {
     NGX_HTTP_GUILDLOG_CONF_NUMBER,
     NGX_HTTP_GUILDLOG_CONF_TIME,    /* in milliseconds */
     NGX_HTTP_GUILDLOG_CONF_FLAG,    /* "on" or "off" */
-    NGX_HTTP_GUILDLOG_CONF_WORD,    /* a flag, by its name alone */
+    NGX_HTTP_GUILDLOG_CONF_WORD,    /* a flag, by its name alone; min 1: once */
     NGX_HTTP_GUILDLOG_CONF_PATH,    /* what begins with a slash, once */
     NGX_HTTP_GUILDLOG_CONF_OTHER    /* what set() makes of it */
 } ngx_http_guildlog_conf_type_e;
@@ -81,6 +81,8 @@ typedef struct {
     conf_row(name, offsetof(type, field), FLAG, 0, 0, NULL)
 #define conf_word(name, type, field)                                          \
     conf_row(name, offsetof(type, field), WORD, 0, 0, NULL)
+#define conf_word_once(name, type, field)                                     \
+    conf_row(name, offsetof(type, field), WORD, 1, 0, NULL)
 #define conf_path(name, type, field)                                          \
     conf_row(name, offsetof(type, field), PATH, 0, 0, NULL)
 #define conf_other(name, type, field, set)                                    \
