@@ -52,7 +52,6 @@ static void db_host_configured(ngx_guildlog_db_conn_t *conn, const char *cause);
 static void db_host_forget(ngx_guildlog_db_conn_t *conn);
 static void db_host_text(ngx_guildlog_db_addr_t *addr,
     struct sockaddr *sockaddr, socklen_t socklen);
-static const char *db_host_string(ngx_pool_t *pool, const ngx_str_t *value);
 
 
 static const ngx_guildlog_db_addr_t  db_host_socket = { "" };
@@ -595,6 +594,7 @@ static char *
 db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
     ngx_guildlog_db_host_t *host)
 {
+    u_char     *p;
     ngx_str_t   bare;
     ngx_url_t   u;
     ngx_addr_t  addr;
@@ -606,10 +606,13 @@ db_host_resolve_one(ngx_conf_t *cf, ngx_str_t *name,
         bare.len -= 2;
     }
 
-    host->name = db_host_string(cf->pool, &bare);
-    if (host->name == NULL) {
+    p = ngx_pnalloc(cf->pool, bare.len + 1);
+    if (p == NULL) {
         return NGX_CONF_ERROR;
     }
+
+    ngx_cpystrn(p, bare.data, bare.len + 1);
+    host->name = (const char *) p;
 
     if (bare.data[0] == '/') {
         host->addrs = (ngx_guildlog_db_addr_t *) &db_host_socket;
@@ -846,20 +849,4 @@ ngx_guildlog_db_host_site(ngx_pool_t *pool,
     site->port = (const char *) port;
 
     return site;
-}
-
-
-static const char *
-db_host_string(ngx_pool_t *pool, const ngx_str_t *value)
-{
-    u_char  *p;
-
-    p = ngx_pnalloc(pool, value->len + 1);
-    if (p == NULL) {
-        return NULL;
-    }
-
-    ngx_cpystrn(p, value->data, value->len + 1);
-
-    return (const char *) p;
 }

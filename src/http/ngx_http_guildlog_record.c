@@ -19,8 +19,6 @@ static ngx_int_t record_apart(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t record_send(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_uint_t record_is_apart(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result);
 
 
 /* a body that begins with "{" is NDJSON, whatever its Content-Type is */
@@ -81,9 +79,19 @@ ngx_int_t
 ngx_http_guildlog_record_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
 {
-    if (call->guild.len || !record_is_apart(call, result)) {
+    /* the cause may be one guild of the batch */
+
+    if (call->guild.len
+        || !(result->outcome == NGX_GUILDLOG_DB_TIMEOUT
+             || (result->outcome == NGX_GUILDLOG_DB_REFUSED
+                 && result->fault != NGX_GUILDLOG_DB_FAULT_SAID
+                 && result->fault < NGX_GUILDLOG_DB_FAULT_AWAY)))
+    {
         return record_send(call, result);
     }
+
+    (void) ngx_http_guildlog_response_failed(result, call->route->stmt->name,
+                                             call->request->connection->log);
 
     ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
                    "guildlog record: each server by itself");
@@ -153,27 +161,4 @@ record_send(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     }
 
     return ngx_http_guildlog_response_result(call, result);
-}
-
-
-/* may the cause be one guild of the batch? */
-
-static ngx_uint_t
-record_is_apart(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result)
-{
-    if (result->outcome == NGX_GUILDLOG_DB_TIMEOUT) {
-        return 1;
-    }
-
-    if (result->outcome != NGX_GUILDLOG_DB_REFUSED
-        || result->fault == NGX_GUILDLOG_DB_FAULT_SAID
-        || result->fault >= NGX_GUILDLOG_DB_FAULT_AWAY)
-    {
-        return 0;
-    }
-
-    (void) ngx_http_guildlog_response_failed(result, call->route->stmt->name,
-                                             call->request->connection->log);
-    return 1;
 }

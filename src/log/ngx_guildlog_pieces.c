@@ -72,8 +72,6 @@ static u_char *pieces_words(u_char *p, u_char *last, ngx_str_t *words,
 static ngx_uint_t pieces_lines(const ngx_str_t *text);
 static ngx_int_t pieces_last(ngx_guildlog_pieces_t *pieces,
     pieces_part_t *part, ngx_guildlog_pieces_entry_t *entry);
-static ngx_int_t pieces_split(ngx_guildlog_pieces_t *pieces,
-    pieces_part_t *part);
 static ngx_int_t pieces_split_text(const ngx_str_t *text, ngx_str_t *lines,
     ngx_uint_t n);
 static int ngx_libc_cdecl places_cmp(const void *one, const void *two);
@@ -527,7 +525,6 @@ pieces_last(ngx_guildlog_pieces_t *pieces, pieces_part_t *part,
     ngx_guildlog_pieces_entry_t *entry)
 {
     u_char      *p, *last;
-    ngx_int_t    rc;
     ngx_uint_t   n;
 
     static const ngx_str_t  begins = ngx_string("{\"id\":\"");
@@ -553,9 +550,17 @@ pieces_last(ngx_guildlog_pieces_t *pieces, pieces_part_t *part,
     }
 
     if (part->lines == NULL) {
-        rc = pieces_split(pieces, part);
-        if (rc != NGX_OK) {
-            return rc;
+        part->lines = ngx_palloc(pieces->pool,
+                                 2 * part->high * sizeof(ngx_str_t));
+        if (part->lines == NULL) {
+            return NGX_ERROR;
+        }
+
+        if (pieces_split_text(&part->doc, part->lines, part->high) != NGX_OK
+            || pieces_split_text(&part->said, part->lines + 1, part->high)
+               != NGX_OK)
+        {
+            return NGX_DECLINED;
         }
     }
 
@@ -576,26 +581,6 @@ pieces_last(ngx_guildlog_pieces_t *pieces, pieces_part_t *part,
 
     for (p += begins.len; p < last && *p >= '0' && *p <= '9'; p++) {
         entry->id = entry->id * 10 + (*p - '0');
-    }
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-pieces_split(ngx_guildlog_pieces_t *pieces, pieces_part_t *part)
-{
-    part->lines = ngx_palloc(pieces->pool,
-                             2 * part->high * sizeof(ngx_str_t));
-    if (part->lines == NULL) {
-        return NGX_ERROR;
-    }
-
-    if (pieces_split_text(&part->doc, part->lines, part->high) != NGX_OK
-        || pieces_split_text(&part->said, part->lines + 1, part->high)
-           != NGX_OK)
-    {
-        return NGX_DECLINED;
     }
 
     return NGX_OK;
