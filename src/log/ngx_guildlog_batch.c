@@ -1,10 +1,10 @@
 
 /*
- * Batches of entries to record, or of packets, as a JSON array or a line each.
+ * Batches of entries to record, or of packets, as a JSON array or a line each;
+ * and the columns that entries become.
  */
 
 #include "log/ngx_guildlog_batch.h"
-#include "base/ngx_guildlog.h"
 #include "api/ngx_guildlog_value.h"
 
 
@@ -596,7 +596,6 @@ batch_check(ngx_guildlog_batch_t *batch, ngx_pool_t *pool, size_t len,
 /*
  * Entries as the recording functions take them: an SQL array of each column.
  */
-
 
 void
 ngx_guildlog_columns_init(ngx_guildlog_columns_t *c, ngx_pool_t *pool,

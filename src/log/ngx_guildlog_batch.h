@@ -1,6 +1,7 @@
 
 /*
- * Batches of entries to record, or of packets, as a JSON array or a line each.
+ * Batches of entries to record, or of packets, as a JSON array or a line each;
+ * and the columns that entries become.
  */
 
 #ifndef _NGX_GUILDLOG_BATCH_H_INCLUDED_

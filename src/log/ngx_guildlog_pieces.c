@@ -619,7 +619,6 @@ pieces_split_text(const ngx_str_t *text, ngx_str_t *lines, ngx_uint_t n)
  * Ranges of places, in the order of lanes and places.
  */
 
-
 void
 ngx_guildlog_places_add(ngx_guildlog_places_t *ranges,
     const ngx_guildlog_places_range_t *range)
@@ -723,7 +722,6 @@ ngx_guildlog_places_find(const ngx_guildlog_places_t *ranges, int64_t lane,
  * A cursor is nine bytes in base64url: the version of the format, then the
  * id, the highest byte first.
  */
-
 
 u_char *
 ngx_guildlog_cursor_encode(u_char *dst, int64_t id)

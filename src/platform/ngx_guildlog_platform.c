@@ -420,7 +420,6 @@ ngx_guildlog_platform_call(ngx_pool_t *pool, ngx_guildlog_platform_call_e call,
  * What the chat platform's answers mean: one table.
  */
 
-
 void
 ngx_guildlog_verdict(ngx_pool_t *pool,
     const ngx_guildlog_client_response_t *answer,
