@@ -252,8 +252,6 @@ void ngx_guildlog_db_conn_close(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_conn_fail(ngx_guildlog_db_conn_t *conn,
     const char *cause);
 
-void ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn);
-
 /* posts the read event if TLS has bytes that raise none */
 void ngx_guildlog_db_conn_read_pending(ngx_guildlog_db_conn_t *conn);
 
@@ -352,16 +350,6 @@ void ngx_guildlog_db_pool_result(ngx_guildlog_db_conn_t *conn,
 
 /* the worker waits no longer (worker_shutdown_timeout) */
 void ngx_guildlog_db_pool_terminate(ngx_guildlog_db_pool_t *pool);
-
-
-/* db_pool.c: which guild is next */
-
-void ngx_guildlog_db_share_init(ngx_guildlog_db_group_t *group);
-
-
-/* are both of one guild, or of none? */
-ngx_uint_t ngx_guildlog_db_share_same(ngx_guildlog_db_query_t *query,
-    ngx_guildlog_db_query_t *other);
 
 
 #endif /* _NGX_GUILDLOG_DB_H_INCLUDED_ */

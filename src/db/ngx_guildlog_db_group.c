@@ -52,8 +52,10 @@ ngx_guildlog_db_group_init(ngx_guildlog_db_pool_t *pool)
         group = &pool->groups[i];
         group->pool = pool;
 
-        ngx_guildlog_db_share_init(group);
+        ngx_queue_init(&group->waiting);
         ngx_queue_init(&group->connections);
+        ngx_rbtree_init(&group->shares, &group->sentinel,
+                        ngx_rbtree_insert_value);
 
         group->max = database->connections;
         group->depth = database->depth;
@@ -249,8 +251,11 @@ db_group_joins(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query,
             *own = 1;
 
         } else if (!(other->stmt->flags & NGX_GUILDLOG_STMT_READ)
-                   && !ngx_guildlog_db_share_same(query, other))
+                   && query->share->node.key >> 1
+                      != other->share->node.key >> 1)
         {
+            /* it writes, for another guild */
+
             joins = 0;
         }
     }

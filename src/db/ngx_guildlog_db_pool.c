@@ -441,7 +441,7 @@ db_pool_free_ended(ngx_guildlog_db_pool_t *pool)
             unsent = 0;
         }
 
-        ngx_guildlog_db_conn_free(conn);
+        ngx_free(conn);
     }
 }
 
@@ -1031,14 +1031,6 @@ db_queue_overloaded(ngx_guildlog_db_pool_t *pool, const char *what)
  * rounds.  A guild that asks much waits for itself, and no other does.
  */
 
-void
-ngx_guildlog_db_share_init(ngx_guildlog_db_group_t *group)
-{
-    ngx_queue_init(&group->waiting);
-    ngx_rbtree_init(&group->shares, &group->sentinel, ngx_rbtree_insert_value);
-}
-
-
 /* the query belongs to its guild's share as long as it lives; NGX_ERROR if out
    of memory */
 
@@ -1197,12 +1189,4 @@ db_share_line_full(ngx_guildlog_db_query_t *query)
 
     return !(query->stmt->flags & NGX_GUILDLOG_STMT_PATIENT)
            && share->nwaiting - share->npatient >= group->share_line;
-}
-
-
-ngx_uint_t
-ngx_guildlog_db_share_same(ngx_guildlog_db_query_t *query,
-    ngx_guildlog_db_query_t *other)
-{
-    return query->share->node.key >> 1 == other->share->node.key >> 1;
 }

@@ -240,26 +240,6 @@ ngx_http_guildlog_conf_used(ngx_conf_t *cf)
 }
 
 
-ngx_uint_t
-ngx_http_guildlog_conf_is(ngx_str_t *arg, const char *name, ngx_str_t *value)
-{
-    size_t  len;
-
-    len = ngx_strlen(name);
-
-    if (arg->len <= len + 1 || arg->data[len] != '='
-        || ngx_strncmp(arg->data, name, len) != 0)
-    {
-        return 0;
-    }
-
-    value->data = arg->data + len + 1;
-    value->len = arg->len - len - 1;
-
-    return 1;
-}
-
-
 char *
 ngx_http_guildlog_conf_params(ngx_conf_t *cf,
     const ngx_http_guildlog_conf_param_t *params, void *conf, ngx_uint_t from)
@@ -312,8 +292,10 @@ static ngx_uint_t
 conf_is_meant(const ngx_http_guildlog_conf_param_t *param, void *conf,
     ngx_str_t *arg, ngx_str_t *value)
 {
-    void  *field;
+    void    *field;
+    size_t   len;
 
+    len = ngx_strlen(param->name);
     field = (u_char *) conf + param->offset;
 
     switch (param->type) {
@@ -326,8 +308,18 @@ conf_is_meant(const ngx_http_guildlog_conf_param_t *param, void *conf,
         *value = *arg;
         return arg->data[0] == '/' && ((ngx_str_t *) field)->len == 0;
 
-    default:
-        return ngx_http_guildlog_conf_is(arg, param->name, value);
+    default: /* "name=value", with a value */
+
+        if (arg->len <= len + 1 || arg->data[len] != '='
+            || ngx_strncmp(arg->data, param->name, len) != 0)
+        {
+            return 0;
+        }
+
+        value->data = arg->data + len + 1;
+        value->len = arg->len - len - 1;
+
+        return 1;
     }
 }
 

@@ -34,10 +34,6 @@ char *ngx_http_guildlog_conf_auth(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_guildlog_conf_size_or_off(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
-/* a parameter "name=value" of this name: its value, which is not empty */
-ngx_uint_t ngx_http_guildlog_conf_is(ngx_str_t *arg, const char *name,
-    ngx_str_t *value);
-
 typedef enum {
     NGX_HTTP_GUILDLOG_CONF_STRING = 0,
     NGX_HTTP_GUILDLOG_CONF_FILE,    /* its full name */
