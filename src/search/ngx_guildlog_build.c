@@ -9,9 +9,9 @@
 
 /* what a group may hold before another one is begun, but for one document */
 
-#define BUILD_PAIRS   4194304
-#define BUILD_ITEMS   262144
-#define BUILD_BYTES   33554432
+#define BUILD_PAIRS   1048576
+#define BUILD_ITEMS   131072
+#define BUILD_BYTES   8388608
 #define BUILD_LOOK    262144    /* bytes of strings and roles, and entries that
                                    have one: a search looks through all of them
                                    in one go */
