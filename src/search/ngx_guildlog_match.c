@@ -26,7 +26,6 @@ static ngx_int_t match_member(const u_char **p, const u_char *last,
     ngx_str_t *key, ngx_str_t *value);
 static ngx_int_t match_value(const u_char **p, const u_char *last,
     ngx_str_t *value);
-static const u_char *match_quote(const u_char *p, const u_char *last);
 static ngx_int_t match_nested(const u_char **p, const u_char *last);
 static ngx_int_t match_id(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
     ngx_uint_t which);
@@ -312,7 +311,7 @@ match_value(const u_char **p, const u_char *last, ngx_str_t *value)
     switch (**p) {
 
     case '"':
-        *p = match_quote(*p + 1, last);
+        *p = ngx_guildlog_json_scan_quote(*p + 1, last);
 
         if (*p >= last) {
             return NGX_ERROR;
@@ -343,23 +342,6 @@ match_value(const u_char **p, const u_char *last, ngx_str_t *value)
 }
 
 
-/* as scan_quote(), which is for longer strings than most of these are */
-
-static const u_char *
-match_quote(const u_char *p, const u_char *last)
-{
-    const u_char  *end;
-
-    end = ngx_min(last, p + 24);
-
-    while (p < end && *p != '"' && *p != '\\') {
-        p++;
-    }
-
-    return (p < end && *p == '"') ? p : ngx_guildlog_json_scan_quote(p, last);
-}
-
-
 /* skips an object or an array */
 
 static ngx_int_t
@@ -374,7 +356,7 @@ match_nested(const u_char **p, const u_char *last)
         switch (**p) {
 
         case '"':
-            *p = match_quote(*p + 1, last);
+            *p = ngx_guildlog_json_scan_quote(*p + 1, last);
 
             if (*p >= last) {
                 return NGX_ERROR;
@@ -679,7 +661,7 @@ match_fold_changes(u_char *dst, const ngx_str_t *changes)
         }
 
         s.data = (u_char *) p + 1;
-        p = match_quote(p + 1, last);
+        p = ngx_guildlog_json_scan_quote(p + 1, last);
 
         if (p >= last) {
             return NULL;
