@@ -198,9 +198,7 @@ returns int language plpgsql as $$
 declare
     n  int;
 begin
-    update search_head s
-       set format = 0, erased = s.erased + 1
-     where s.guild_id = guild and s.bot = search_leave.bot;
+    perform search_drop(guild, bot);
 
     delete from search_segment s
      where s.guild_id = guild and s.bot = search_leave.bot
