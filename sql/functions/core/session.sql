@@ -95,16 +95,13 @@ returns jsonb language sql stable as $$
 $$;
 
 
--- Takes all sessions of a person: one after the other, so that nobody waits for
--- somebody who waits.
+-- Takes all sessions of a person, until the transaction ends: also those that
+-- begin meanwhile, so that nobody waits for somebody who waits.
 
 create or replace function sessions_take(who bigint)
-returns void language plpgsql set enable_seqscan = off as $$
+returns void language plpgsql as $$
 begin
-    perform from session s
-     where s.user_id = who
-     order by s.session_id
-       for update;
+    perform pg_advisory_xact_lock(hashtext('guildlog.session'), hashint8(who));
 end $$;
 
 
