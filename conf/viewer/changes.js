@@ -32,8 +32,12 @@ const IDS = {user: 'member', channel: 'channel', role: 'role'};
 // A part is {word}, {text} of somebody, {time}, or {kind, id, name}.
 // {label, old, now}: lists of parts, null where there is nothing to tell;
 // {label, all}: what came and went, or what it was of a thing that is gone.
-export function told({key, old, new: now}, gone) {
-    const kind = KEYS[key] ?? 'text';
+// type: of the entry, if known
+/** @param {any} change @param {{kind?: string, ofChannel?: boolean}} [type] */
+export function told(change, type = {}) {
+    const {key, old, new: now} = change;
+    const kind = KEYS[key] !== 'type' ? KEYS[key] ?? 'text'
+        : type.ofChannel ? 'choice' : 'text';
     const label = kind === 'value' || !(key in KEYS) ? {text: key}
         : {word: t(`change.${key}`)};
     const sign = key.startsWith('$add') ? '+ '
@@ -45,7 +49,7 @@ export function told({key, old, new: now}, gone) {
     if (sign) {
         return {label, all: itemsOf(now ?? old, key, kind, sign)};
     }
-    if (gone && now === null) {
+    if (type.kind === 'gone' && now === null) {
         return {label, all: kind === 'permissions' && permissions(null, old)
             || itemsOf(old, key, kind)};
     }
@@ -159,8 +163,8 @@ export function duration(seconds) {
  */
 
 // on one line
-export function changeText(change, gone) {
-    const {label, old, now, all} = told(change, gone);
+export function changeText(change, type) {
+    const {label, old, now, all} = told(change, type);
     const text = (/** @type {Part[]} */ parts) => parts.map(
         ({word, text: own, time, kind, id, name}) =>
         word ?? isolated(own ?? (time ? plainTime(time)
@@ -172,11 +176,11 @@ export function changeText(change, gone) {
 
 
 // the same as a node: what people wrote stands apart in it already
-export function changeLine(change, gone) {
-    const node = h('bdi', null, changeText(change, gone));
+export function changeLine(change, type) {
+    const node = h('bdi', null, changeText(change, type));
 
     namesIn([change], () => {
-        node.textContent = changeText(change, gone);
+        node.textContent = changeText(change, type);
     });
     return node;
 }
@@ -196,16 +200,16 @@ export function namesIn(changes, found) {
 }
 
 
-export function changesNode(changes, gone) {
+export function changesNode(changes, type) {
     return changes?.length ? h('section', {class: 'changes'},
         h('h3', null, t('entry.changes')),
         h('dl', {class: 'facts'}, changes.map((change) =>
-            changeNode(change, gone)))) : null;
+            changeNode(change, type)))) : null;
 }
 
 
-function changeNode(change, gone) {
-    const {label, old, now, all} = told(change, gone);
+function changeNode(change, type) {
+    const {label, old, now, all} = told(change, type);
 
     return h('div', null, h('dt', null, partNode(label)),
         h('dd', null, all ? all.map(partNode)

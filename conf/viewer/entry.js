@@ -25,7 +25,8 @@ export {entryTools} from './entry-tools.js';
 // narrow({name: value}) filters the list by what is clicked
 export function entryNode(recorded, narrow) {
     const entry = inWords(recorded);
-    const {category, title, sentence, kind, fields} = typeOfEntry(recorded);
+    const type = typeOfEntry(recorded);
+    const {category, title, sentence, fields} = type;
     const {content, contentAfter} = entry;
     const said = sentenceOf(entry, sentence);
     const edited = content !== null && contentAfter !== null;
@@ -41,7 +42,7 @@ export function entryNode(recorded, narrow) {
                 spokenTime(entry.timestamp), ' · ',
                 relativeTime(entry.timestamp))),
         h('dl', {class: 'facts'}, factsOf(entry, fields, narrow)),
-        changesNode(entry.changes, kind === 'gone'),
+        changesNode(entry.changes, type),
         edited ? comparison(content, contentAfter)
             : isOnly(entry) ? null
                 : text(t('entry.content'), content ?? contentAfter),

@@ -72,7 +72,8 @@ export class LogRow {
             return;
         }
 
-        const {category, title, sentence, kind, fields} = typeOfEntry(entry);
+        const type = typeOfEntry(entry);
+        const {category, title, sentence} = type;
         const told = inWords(entry);
         const said = sentenceOf(told, sentence);
         const {status, why, mood} = deliveryInWords(entry.delivery);
@@ -86,8 +87,8 @@ export class LogRow {
         this.tellDoer(told, sentence);
 
         const tell = () => {
-            this.details.textContent = detailsOf(told, hits, kind === 'gone',
-                said.map(({place}) => place), fields);
+            this.details.textContent = detailsOf(told, hits, type,
+                said.map(({place}) => place));
             mark(this.details, hits);
         };
 
@@ -129,9 +130,9 @@ export function samePerson({executor, target}) {
 
 
 // what there is to tell besides, on one line of bounded length, what was
-// searched for first. told: the places of the sentence, which says the rest;
-// fields: what the entry's hold
-function detailsOf(entry, hits, gone, told, fields) {
+// searched for first. told: the places of the sentence, which says the rest
+function detailsOf(entry, hits, type, told) {
+    const {fields} = type;
     const {count: counted = 'count'} = fields;
     const same = samePerson(entry);
     const {content, contentAfter, messages, emoji, changes} = entry;
@@ -165,7 +166,7 @@ function detailsOf(entry, hits, gone, told, fields) {
         own(rest('role')), own(rest('emoji', emoji?.name && `:${emoji.name}:`)),
         labeled('name'), labeled('action'), labeled('value'),
         ...(changes ?? []).map((change) =>
-            closed(piece(changeText(change, gone), 300, hits))),
+            closed(piece(changeText(change, type), 300, hits))),
         own(entry.reason), said, rest('count') !== null && (counted === 'count'
             ? `× ${entry.count}`
             : `${LABELS[counted]}: ${inNumbers(entry.count)}`),

@@ -7,13 +7,13 @@ import {t, types} from './texts.js';
 const COLORS = {new: 0x57f287, changed: 0xe67e22, gone: 0xed4245,
     other: 0x95a5a6};
 
-// {id, category, title, sentence, kind, route, color, fields}; what a field
-// holds, where it is not what its name says
+// {id, category, title, sentence, kind, ofChannel, route, color, fields}; what
+// a field holds, where it is not what its name says
 const TYPES = (await types).map(({key, category, route, ...type}, id) => {
-    const [kind] = type.kind.split(' ');
+    const [kind, ...marks] = type.kind.split(' ');
 
     return {id, category, title: t(key), sentence: t(`${key}.sentence`), kind,
-        route, color: COLORS[kind],
+        ofChannel: marks.includes('channel'), route, color: COLORS[kind],
         fields: Object.fromEntries(type.fields.split('; ')
             .map((field) => field.replace(/:.*/, '').split('='))
             .map(([field, holds = field]) => [field, holds]))};

@@ -182,9 +182,11 @@ async function list(label, filters, bot, signal) {
 
 function line(recorded, bot) {
     const entry = inWords(recorded);
-    const {category, title, sentence} = typeOf(entry.type);
+    const type = typeOf(entry.type);
+    const {category, title, sentence} = type;
     const said = sentenceOf(entry, sentence);
-    const changes = (entry.changes ?? []).map((change) => changeLine(change));
+    const changes = (entry.changes ?? []).map((change) =>
+        changeLine(change, type));
     const names = entry.type === NICKNAME && !changes.length
         ? [[foreign(entry.name ?? ''), ARROW, foreign(entry.value ?? '')]]
         : changes;

@@ -133,10 +133,10 @@ function embedNode({author, title, description, fields = [], footer, color},
     const node = h('div', {class: 'embed'},
         author && h('p', {class: 'person'}, h('strong', null,
             foreign(author.name))),
-        title && h('p', {class: 'title'}, title),
+        title && h('p', {class: 'title', dir: 'auto'}, title),
         description && blocksOf(description, entry),
         fields.length > 0 && h('dl', null, fields.map(({name, value}) =>
-            h('div', null, h('dt', null, name),
+            h('div', null, h('dt', {dir: 'auto'}, name),
                 h('dd', {dir: 'auto'}, marked(value, entry))))),
         h('p', {class: 'footer'}, footer.text, ' · ',
             timeNode(entry.timestamp)));

@@ -18,6 +18,7 @@
 
 /* of conf/viewer/log-types.tsv: 0 and on */
 #define NGX_GUILDLOG_TYPES      102
+#define NGX_GUILDLOG_TYPE_CHANNEL 27     /* made */
 #define NGX_GUILDLOG_TYPE_ALERT 101      /* alert_type() of the schema */
 
 #define NGX_GUILDLOG_BOT_MAIN   0

@@ -26,7 +26,8 @@ BEGIN {
     FS = "\t"
     languages = keys = 0
     kinds = "word text number limit flag color permissions time seconds " \
-            "minutes days bitrate percent image user role channel choice value"
+            "minutes days bitrate percent image user role channel " \
+            "choice type value"
     words = "yes no none added changed removed off"
     nwords = split(words, word, " ")
 
@@ -72,7 +73,7 @@ FILENAME == ARGV[2] {
 
     if ($2 == "value") {
         split($1, part, ".")
-        if (kind[at[part[1]]] != "choice") {
+        if (kind[at[part[1]]] !~ /^(choice|type)$/) {
             wrong(where, "\"" part[1] "\" is no choice")
         }
     }
@@ -173,7 +174,8 @@ END {
     print "};\n\n"
 
     print "const ngx_uint_t  ngx_guildlog_change_locales = " languages ";"
-    print "const ngx_uint_t  ngx_guildlog_change_nlabels = " keys ";\n\n"
+    print "const ngx_uint_t  ngx_guildlog_change_nlabels = " keys ";"
+    print "const ngx_uint_t  ngx_guildlog_change_back = " number["ar"] ";\n\n"
 
     print "const char *const  ngx_guildlog_change_labels[] = {"
     printf "%s", out

@@ -5,6 +5,7 @@
  */
 
 #include "log/ngx_guildlog_change.h"
+#include "log/ngx_guildlog_language.h"
 #include "api/ngx_guildlog_value.h"
 
 
@@ -12,9 +13,21 @@
 #define CHANGE_NUMBER  64
 #define CHANGE_LAST    253402300799999  /* ms: the year 9999 ends */
 
-#define CHANGE_ARROW   " \xe2\x86\x92 "
 #define CHANGE_CAME    "+ "
 #define CHANGE_WENT    "\xe2\x88\x92 "
+
+
+/* old and new; from right to left each stands apart, whatever its letters */
+
+static const struct {
+    const char                    *before;
+    const char                    *between;
+    const char                    *behind;
+} change_ways[] = {
+    { "", " \xe2\x86\x92 ", "" },
+    { "\xe2\x81\xa8", "\xe2\x81\xa9 \xe2\x86\x90 \xe2\x81\xa8",
+      "\xe2\x81\xa9" }
+};
 
 
 typedef struct {
@@ -86,6 +99,7 @@ static const struct {
     [NGX_GUILDLOG_CHANGE_IS_CHANNEL] = { change_id,
                                          NGX_GUILDLOG_CHANGE_CHANNEL },
     [NGX_GUILDLOG_CHANGE_IS_CHOICE] = { change_choice, 0 },
+    [NGX_GUILDLOG_CHANGE_IS_TYPE] = { change_choice, 0 },
     [NGX_GUILDLOG_CHANGE_IS_VALUE] = { change_any, 0 }
 };
 
@@ -108,11 +122,20 @@ ngx_guildlog_change_name(const json_t *change, ngx_uint_t locale,
 
 void
 ngx_guildlog_change_value(const json_t *change, ngx_uint_t locale,
-    ngx_uint_t gone, ngx_guildlog_change_pt write, void *data)
+    ngx_uint_t type, ngx_guildlog_change_pt write, void *data)
 {
-    change_t  c;
+    change_t    c;
+    ngx_uint_t  back;
 
     change_read(&c, change, locale, write, data);
+
+    /* webhooks, stickers and permissions have types of their own */
+
+    if (c.kind == NGX_GUILDLOG_CHANGE_IS_TYPE
+        && !(ngx_guildlog_type_marks(type) & NGX_GUILDLOG_MARK_CHANNEL))
+    {
+        c.kind = NGX_GUILDLOG_CHANGE_IS_TEXT;
+    }
 
     if (c.old == NULL && c.new == NULL) {
         return;
@@ -144,21 +167,27 @@ ngx_guildlog_change_value(const json_t *change, ngx_uint_t locale,
         return;
     }
 
-    if (c.old) {
-        change_items(&c, c.old, "");
-
-        if (c.new == NULL && gone) {
-            return;
-        }
-
-        change_word(&c, CHANGE_ARROW);
+    if (c.old == NULL
+        || (c.new == NULL
+            && ngx_guildlog_type_kind(type) == NGX_GUILDLOG_KIND_GONE))
+    {
+        change_items(&c, c.old ? c.old : c.new, "");
+        return;
     }
+
+    back = (c.locale == ngx_guildlog_change_back);
+
+    change_word(&c, change_ways[back].before);
+    change_items(&c, c.old, "");
+    change_word(&c, change_ways[back].between);
 
     if (c.new) {
         change_items(&c, c.new, "");
     } else {
         change_label(&c, NGX_GUILDLOG_CHANGE_NONE);
     }
+
+    change_word(&c, change_ways[back].behind);
 }
 
 

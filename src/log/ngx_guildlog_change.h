@@ -42,11 +42,11 @@ void ngx_guildlog_change_name(const json_t *change, ngx_uint_t locale,
 
 /*
  * "old → new"; the new one alone where there was none before; what came and
- * what went of permissions and of roles.  gone: the thing itself was deleted,
- * so that it has no new values.  Nothing is written of what says nothing.
+ * what went of permissions and of roles.  type: the entry's.  What is gone has
+ * no new values.  Nothing is written of what says nothing.
  */
 void ngx_guildlog_change_value(const json_t *change, ngx_uint_t locale,
-    ngx_uint_t gone, ngx_guildlog_change_pt write, void *data);
+    ngx_uint_t type, ngx_guildlog_change_pt write, void *data);
 
 
 /* ms of "2026-11-24T00:00:00.000+00:00"; NGX_ERROR: it is no such time */
@@ -78,6 +78,7 @@ typedef enum {
     NGX_GUILDLOG_CHANGE_IS_ROLE,
     NGX_GUILDLOG_CHANGE_IS_CHANNEL,
     NGX_GUILDLOG_CHANGE_IS_CHOICE,
+    NGX_GUILDLOG_CHANGE_IS_TYPE,        /* a choice, of channels alone */
     NGX_GUILDLOG_CHANGE_IS_VALUE        /* of a choice: "key.number" */
 } ngx_guildlog_change_kind_e;
 
@@ -115,6 +116,9 @@ extern const ngx_uint_t
 /* by language and label */
 extern const ngx_uint_t   ngx_guildlog_change_locales;
 extern const ngx_uint_t   ngx_guildlog_change_nlabels;
+
+/* the language that is read from right to left */
+extern const ngx_uint_t   ngx_guildlog_change_back;
 extern const char *const  ngx_guildlog_change_labels[];
 
 

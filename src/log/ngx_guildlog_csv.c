@@ -349,12 +349,9 @@ csv_changes(csv_row_t *row, const char *object, const char *field)
     size_t                i;
     json_t               *changes, *change;
     ngx_str_t             cell;
-    ngx_uint_t            gone;
     ngx_guildlog_json_t   text;
 
     ngx_str_set(&cell, "");
-
-    gone = (ngx_guildlog_type_kind(row->type) == NGX_GUILDLOG_KIND_GONE);
     changes = json_object_get(row->entry, field);
 
     if (json_array_size(changes)) {
@@ -368,7 +365,7 @@ csv_changes(csv_row_t *row, const char *object, const char *field)
             ngx_guildlog_change_name(change, row->csv->locale, csv_change,
                                      &text);
             ngx_guildlog_json_literal(&text, ": ", 2);
-            ngx_guildlog_change_value(change, row->csv->locale, gone,
+            ngx_guildlog_change_value(change, row->csv->locale, row->type,
                                       csv_change, &text);
         }
 

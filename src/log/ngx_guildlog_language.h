@@ -118,7 +118,7 @@ typedef enum {
 #define NGX_GUILDLOG_MARK_EDIT     2   /* two messages are before and after */
 #define NGX_GUILDLOG_MARK_JUMP     4   /* the message is still there */
 #define NGX_GUILDLOG_MARK_FILE     8   /* all messages go into a file */
-#define NGX_GUILDLOG_MARK_CHANNEL  16  /* the channel is what is gone */
+#define NGX_GUILDLOG_MARK_CHANNEL  16  /* it is about the channel itself */
 #define NGX_GUILDLOG_MARK_ACCOUNT  32  /* who joins, with an age */
 #define NGX_GUILDLOG_MARK_OWN      64  /* ours: what was done is a code */
 

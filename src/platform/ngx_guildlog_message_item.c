@@ -118,7 +118,8 @@ ngx_guildlog_message_item_read(ngx_guildlog_message_item_t *item,
                       : target == NGX_GUILDLOG_TARGET_CHANNEL ? "#"
                       : target == NGX_GUILDLOG_TARGET_ROLE ? "@&" : NULL);
     message_item_name(item, &item->channel, "channel", 0,
-                      item->marks & NGX_GUILDLOG_MARK_CHANNEL ? NULL : "#");
+                      item->gone && (item->marks & NGX_GUILDLOG_MARK_CHANNEL)
+                      ? NULL : "#");
 
     item->same = item->executor.id.len
                  && ngx_guildlog_str_eq(&item->executor.id, &item->target.id);

@@ -697,7 +697,7 @@ ngx_guildlog_message_sentence_changes(ngx_guildlog_message_item_t *item,
                                        text->left - NGX_GUILDLOG_MESSAGE_MORE);
         sentence.text = &line;
 
-        ngx_guildlog_change_value(change, item->conf->locale, item->gone,
+        ngx_guildlog_change_value(change, item->conf->locale, item->type,
                                   message_sentence_piece, &sentence);
 
         ngx_guildlog_message_text_close(&line, text, &value);

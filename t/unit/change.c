@@ -1,6 +1,7 @@
 
 /*
  * Links ngx_guildlog_change.c, ngx_guildlog_change_data.c,
+ * ngx_guildlog_language.c, ngx_guildlog_language_data.c,
  * ngx_guildlog_json.c, ngx_guildlog_utf8.c and ngx_guildlog_value.c.
  *
  * "Known keys are shown as people read them, in viewer, message and CSV alike.
@@ -14,7 +15,13 @@
 #define EN     0
 #define EN_GB  1
 #define DE     9
+#define AR     16
 #define JA     18
+
+/* log types */
+#define JOINED   1
+#define DELETED  28
+#define WEBHOOK  79
 
 
 typedef struct {
@@ -182,7 +189,7 @@ piece_write(void *data, const ngx_guildlog_change_piece_t *piece)
 
 
 static const char *
-show(const char *text, ngx_uint_t locale, ngx_uint_t gone)
+show(const char *text, ngx_uint_t locale, ngx_uint_t type)
 {
     char    json[512], *p;
     json_t  *change;
@@ -200,7 +207,7 @@ show(const char *text, ngx_uint_t locale, ngx_uint_t gone)
     len = 0;
     ngx_guildlog_change_name(change, locale, piece_write, shown);
     put(": ");
-    ngx_guildlog_change_value(change, locale, gone, piece_write, shown);
+    ngx_guildlog_change_value(change, locale, type, piece_write, shown);
 
     json_decref(change);
 
@@ -209,10 +216,10 @@ show(const char *text, ngx_uint_t locale, ngx_uint_t gone)
 
 
 static void
-is_shown(const char *change, ngx_uint_t locale, ngx_uint_t gone,
+is_shown(const char *change, ngx_uint_t locale, ngx_uint_t type,
     const char *expected)
 {
-    if (!tap_ok(strcmp(show(change, locale, gone), expected) == 0, "%s",
+    if (!tap_ok(strcmp(show(change, locale, type), expected) == 0, "%s",
                 expected))
     {
         printf("# got %s\n", shown);
@@ -242,18 +249,28 @@ main(void)
     tap_start();
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        is_shown(cases[i].change, EN, 0, cases[i].shown);
+        is_shown(cases[i].change, EN, JOINED, cases[i].shown);
     }
 
-    is_shown("{'key':'name','old':'general','new':null}", EN, 1,
+    is_shown("{'key':'name','old':'general','new':null}", EN, DELETED,
              "Name: <general>");
-    is_shown("{'key':'name','old':'a','new':'b'}", EN, 1, "Name: <a> → <b>");
-    is_shown("{'key':'nsfw','new':true}", 99, 0, "Age-restricted: yes");
-    is_shown("{'key':'color','new':0}", EN_GB, 0, "Colour: none");
-    is_shown("{'key':'nsfw','new':true}", EN_GB, 0, "Age-restricted: yes");
-    is_shown("{'key':'permissions','old':'8','new':'2048'}", DE, 0,
+    is_shown("{'key':'name','old':'a','new':'b'}", EN, DELETED,
+             "Name: <a> → <b>");
+    is_shown("{'key':'type','new':0}", EN, NGX_GUILDLOG_TYPE_CHANNEL,
+             "Type: text channel");
+    is_shown("{'key':'type','old':13,'new':null}", DE, DELETED,
+             "Art: Stage-Kanal");
+    is_shown("{'key':'type','new':99}", EN, NGX_GUILDLOG_TYPE_CHANNEL,
+             "Type: 99");
+    is_shown("{'key':'type','new':2}", EN, WEBHOOK, "Type: 2");
+    is_shown("{'key':'name','old':'a','new':'b'}", AR, JOINED,
+             "الاسم: \u2068<a>\u2069 ← \u2068<b>\u2069");
+    is_shown("{'key':'nsfw','new':true}", 99, JOINED, "Age-restricted: yes");
+    is_shown("{'key':'color','new':0}", EN_GB, JOINED, "Colour: none");
+    is_shown("{'key':'nsfw','new':true}", EN_GB, JOINED, "Age-restricted: yes");
+    is_shown("{'key':'permissions','old':'8','new':'2048'}", DE, JOINED,
              "Berechtigungen: + Nachrichten senden, − Administrator");
-    is_shown("{'key':'nsfw','old':false,'new':true}", JA, 0,
+    is_shown("{'key':'nsfw','old':false,'new':true}", JA, JOINED,
              "年齢制限: いいえ → はい");
 
     for (i = 0; i < sizeof(times) / sizeof(times[0]); i++) {

@@ -85,6 +85,11 @@ static const char  *never_rendered[] = {
     "<t:4242424242:x", "</evil", "https://evil", "evil.example", "discord.gg"
 };
 
+/* ends what we set apart in the language that is read from the right */
+
+#define APART           "\u2069"
+#define ARABIC          16
+
 #define NEVER_SENT      (sizeof(never_sent) / sizeof(never_sent[0]))
 #define NEVER_RENDERED  (sizeof(never_rendered) / sizeof(never_rendered[0]))
 
@@ -667,7 +672,7 @@ wrong(const ngx_str_t *text, const ngx_guildlog_message_entry_t *e,
     size_t       i;
     json_t      *body, *embeds;
     ngx_str_t    error, payload;
-    ngx_uint_t   sum, spoilers;
+    ngx_uint_t   sum, spoilers, apart;
     const char  *content;
 
     payload = *text;
@@ -691,8 +696,14 @@ wrong(const ngx_str_t *text, const ngx_guildlog_message_entry_t *e,
         return "JSON";
     }
 
+    for (i = 0, apart = 0; i < packed; i++) {
+        apart |= e[i].conf.locale == ARABIC;
+    }
+
     for (i = 0; i < NEVER_SENT; i++) {
-        if (has(text, never_sent[i])) {
+        if (has(text, never_sent[i])
+            && !(apart && strcmp(never_sent[i], APART) == 0))
+        {
             return never_sent[i];
         }
     }

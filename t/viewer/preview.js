@@ -25,7 +25,9 @@ export default async function preview() {
         {type: 39, executor: ANN, target: BOB, reason: 'raid'},
         {type: 51, executor: ANN, target: BOB, channel: hall,
             emoji: {name: 'wave'}},
-        {type: 23, executor: ANN, channel: hall, name: 'abc', count: 3}];
+        {type: 23, executor: ANN, channel: hall, name: 'abc', count: 3},
+        {type: 27, executor: ANN, channel: hall,
+            changes: [{key: 'type', new: 0}]}];
 
     await operator('PUT', `/servers/${server.id}/channels`,
         [{...hall, type: 0}]);

@@ -31,10 +31,11 @@ export default async function words() {
 
     await page.goto(process.env.GUILDLOG_VIEWER);
     const {types, byCategory, BUTTONS, CATEGORIES, FILTERS, FOUND, LABELS,
-        LANGUAGES, ROUTES, STAGES, whys} = await page.evaluate(inPage,
+        LANGUAGES, ROUTES, STAGES, made, whys} = await page.evaluate(inPage,
         [rows.length, reasonsOf(api)]);
 
-    is(types.map(({color, fields, ...type}) => type), rows.map((row) => (
+    is(types.map(({color, fields, ofChannel, ...type}) => type),
+    rows.map((row) => (
         {id: Number(row[0]), category: row[2], title: row[6],
             sentence: row[10], kind: row[7].split(' ')[0], route: row[3]})),
     'the log types are those of log-types.tsv');
@@ -60,6 +61,8 @@ export default async function words() {
         .map(([, name]) => name).filter((name, i, all) =>
             all.indexOf(name) === i).sort(), 'the log channels');
 
+    is(made, ['Type: text channel', 'Type: 2'],
+        'the type of a channel has a word, that of a webhook none');
     is(whys, [], 'each reason is told in words');
     await leave(page, 'words');
 
@@ -69,12 +72,17 @@ export default async function words() {
 
 // what the modules of the page know: they run in a browser alone
 async function inPage([types, reasons]) {
+    const {changeText} = await import('./changes.js');
     const {typeOf, typesOf} = await import('./log-types.js');
     const {LANGUAGES} = await import('./texts.js');
     const {deliveryInWords, ...words} = await import('./words.js');
 
-    return {...words, LANGUAGES, types: Array.from({length: types}, (_, id) =>
-        typeOf(id)), byCategory: Object.keys(words.CATEGORIES)
+    const made = [[0, 27], [2, 79]].map(([kind, type]) =>
+        changeText({key: 'type', old: null, new: kind}, typeOf(type)));
+
+    return {...words, made, LANGUAGES,
+        types: Array.from({length: types}, (_, id) => typeOf(id)),
+        byCategory: Object.keys(words.CATEGORIES)
         .flatMap(typesOf).length, whys: reasons.filter((reason) =>
         deliveryInWords({status: 'not_delivered', reason}).why === reason)};
 }
