@@ -66,29 +66,26 @@ export function fill(node, ...children) {
 }
 
 
-const made = new WeakMap();    // the rows of a list, by what they show
+const made = new WeakMap();    // the rows of a list, each with its node
 
 
 // Fills a list with what make(row, i) gives for each of the rows. Where nothing
 // of a row is new it stays as it is, with what has the focus and what is open
-// in it; anew: but for this node.
+// in it; anew: but for this node. What a node shows of its row stands in the
+// row, also if it was changed there since.
 export function fillRows(list, rows, make, anew) {
-    const before = made.get(list) ?? new Map();
-    const now = new Map();
+    const before = (made.get(list) ?? []).filter(([, node]) => node !== anew)
+        .map(([row, node]) => ({key: JSON.stringify(row), row, node}));
+    const now = rows.map((row, i) => {
+        const key = JSON.stringify(row);
+        const at = before.findIndex((one) => one.key === key);
+        const [same] = at < 0 ? [] : before.splice(at, 1);
 
-    for (const row of rows) {
-        let key = JSON.stringify(row);
+        return same ? [same.row, same.node] : [row, make(row, i)];
+    });
 
-        while (now.has(key)) {
-            key += ' ';
-        }
-
-        const node = before.get(key);
-
-        now.set(key, node && node !== anew ? node : make(row, now.size));
-    }
     made.set(list, now);
-    fill(list, ...now.values());
+    fill(list, now.map(([, node]) => node));
 }
 
 

@@ -192,6 +192,18 @@ async function changed() {
 
     const on = item('Many kicks').getByRole('switch');
 
+    // somebody else is quicker
+    await on.click();
+    await soon(async () => (await alert('Many kicks')).enabled, 0, 'and off');
+    await server.ask('PATCH', `/alerts/${(await alert('Many kicks')).alert_id}`,
+        {enabled: true});
+    await press(/^Edit Many bans/);
+    await field('Count', edit).fill('6');
+    await press('Save', edit);
+    await edit.waitFor({state: 'detached'});
+    await soon(() => on.isChecked(), true,
+        'what somebody else has turned is shown as it is');
+
     await on.click();
     await soon(async () => (await alert('Many kicks')).enabled, 0,
         'it is switched off');
@@ -221,7 +233,7 @@ async function deleted() {
     await soon(() => lines(page).evaluateAll((rows) => rows.slice(0, 2).map(
         (row) => row.querySelector('.details').textContent)), [
         'Many bans · removed · Counted: by one person · Channel: hall '
-            + '· Count: 5 · Enabled: yes · Role: Moderator · Within: 30 s '
+            + '· Count: 6 · Enabled: yes · Role: Moderator · Within: 30 s '
             + '· Log types: Member banned',
         'Many kicks · Enabled: no → yes'], 'changes are told in words');
     await lines(page).first().click();
