@@ -9,9 +9,9 @@ import {form} from './form.js';
 import {check} from './health.js';
 import {typeOf} from './log-types.js';
 import {named} from './named.js';
-import {t} from './texts.js';
+import {has, language, t} from './texts.js';
 import {shortTime} from './time.js';
-import {ROUTES, STAGES, count, known, titleOf} from './words.js';
+import {IGNORE_LISTS, ROUTES, STAGES, count, known, titleOf} from './words.js';
 
 const FIXES = {
     initialise_guild: t('fix.initialise'),
@@ -36,14 +36,8 @@ const PLACES = {
     BOTS_IGNORED: ['settings', 'fix.settings'],
 };
 
-// what a finding is about, where that is all that its detail tells, or before
-// the rest of it
-const SUBJECTS = {
-    channel: ({channelId}, detail) => [named('channel', channelId), ' ',
-        told(detail.split(`${channelId}: `).at(-1))],
-    category: ({category}) => ROUTES[category],
-    logType: ({logType}) => typeOf(logType).title,
-};
+// what the API says itself
+const ENGLISH = language.startsWith('en');
 
 const MOODS = {healthy: 'good', active: 'good', degraded: 'open',
     paused: 'open', registering: 'open', broken: 'bad', blocking: 'bad'};
@@ -56,10 +50,11 @@ export async function troubleshoot(server, bot) {
 
 
     async function ask(live) {
-        const [found, table] = await Promise.all([get('/troubleshoot',
-            new URLSearchParams({live: live ? '1' : '0'})), pacing()]);
+        const [found, {channels}] = await Promise.all([get('/troubleshoot',
+            new URLSearchParams({live: live ? '1' : '0'})),
+        get('/config/logging/pacing')]);
 
-        fill(lanes, table);
+        fill(lanes, pacing(channels));
         fill(report,
             h('header', null, stateBadge(found.status),
                 h('span', {class: 'note'},
@@ -67,7 +62,8 @@ export async function troubleshoot(server, bot) {
                 button(t('trouble.live'), () => attempt(() =>
                     ask(true)))),
             found.findings.length
-                ? h('ul', {class: 'items'}, found.findings.map(finding))
+                ? h('ul', {class: 'items'}, found.findings.map(
+                    (one) => finding(one, channels)))
                 : h('p', null, t('trouble.nothing')),
             found.summary.incomplete.length ? h('p', {class: 'note'},
                 t('trouble.incomplete', {what:
@@ -77,7 +73,8 @@ export async function troubleshoot(server, bot) {
     }
 
 
-    function finding({id, severity, title, detail, scope, fix}) {
+    function finding(found, channels) {
+        const {id, severity, title, scope, fix} = found;
         const looking = mayOnlyLook();
         const [view, label] = looking ? [] : PLACES[id] ?? [];
 
@@ -85,8 +82,7 @@ export async function troubleshoot(server, bot) {
             h('div', null,
                 stateBadge(severity), ' ',
                 h('strong', null, titleOf({id, title})),
-                h('p', null, SUBJECTS[scope.kind]?.(scope, detail)
-                    ?? told(detail))),
+                h('p', null, aboutOf(found, channels))),
             view && h('a', {href: hrefOf(view, bot, id === 'LOG_TYPE_OFF'
                 && {type: [scope.logType]})}, t(label)),
             fix && !looking ? button(FIXES[fix.kind] ?? fix.kind, () =>
@@ -143,16 +139,65 @@ function tester() {
 
                 fill(result, badge(t(ok ? 'status.delivered'
                     : 'status.not_delivered'), ok ? 'good' : 'bad'), ' ',
-                STAGES[stage] ?? stage, ' ', told(detail), ' ',
+                STAGES[stage] ?? stage, ' ',
+                ENGLISH || !(stage in STAGES) ? [told(detail), ' '] : null,
                 t('trouble.latency', {ms: latencyMs}));
             }}),
         result);
 }
 
 
-async function pacing() {
-    const {channels} = await get('/config/logging/pacing');
+// What a finding is about, and what its title does not say of it.
+function aboutOf({id, detail, scope, fix}, channels) {
+    const {kind, category, logType, channelId} = scope;
+    const lane = channels.find((one) => one.channelId === channelId);
 
+    if (kind === 'category') {
+        return ROUTES[category];
+    }
+    if (kind === 'logType') {
+        return typeOf(logType).title;
+    }
+    if (kind === 'channel') {
+        return [named('channel', channelId), ' ', ENGLISH || !lane
+            ? told(detail.split(`${channelId}: `).at(-1))
+            : id === 'CHANNEL_OVER_LIMIT' ? rateOf(lane)
+                : id === 'RECENT_FAILURES' ? lostOf(lane)
+                    : whyOf(lane)];
+    }
+    if (ENGLISH) {
+        return told(detail);
+    }
+    if (fix?.kind === 'remove_ignore') {
+        const [list, of] = IGNORE_LISTS[fix.ignoreType];
+
+        return [list, ': ', named(of === 'anyChannel' ? 'channel' : of,
+            fix.value)];
+    }
+    return null;
+}
+
+
+function rateOf({ratePerMinute, ceilingPerMinute, queued}) {
+    return `${t('trouble.minute')}: ${t('trouble.of', {count: ratePerMinute,
+        most: ceilingPerMinute})} · ${t('trouble.waiting')}: ${count(queued)}`;
+}
+
+
+function lostOf({failureRatio}) {
+    return `${t('trouble.failed')}: ${t('unit.percent',
+        {count: Math.round(failureRatio * 100)})}`;
+}
+
+
+// why a channel gets nothing
+function whyOf({stateReason: code}) {
+    return [`reason.${code}`, `finding.${code?.toUpperCase()}`].filter(has)
+        .map((key) => t(key))[0] ?? code;
+}
+
+
+function pacing(channels) {
     return h('section', null, h('h3', null, t('trouble.pacing')),
         channels.length ? h('div', {class: 'wide', tabindex: 0,
             role: 'region', 'aria-label': t('config.channels')},
@@ -169,7 +214,7 @@ function row(channel) {
     return h('tr', null,
         h('td', null, named('channel', channel.channelId)),
         h('td', null, stateBadge(channel.state),
-            ' ', told(channel.stateReason ?? '')),
+            ' ', whyOf(channel)),
         h('td', null, t('trouble.of', {count: channel.ratePerMinute,
             most: channel.ceilingPerMinute})),
         h('td', null, count(channel.queued)),

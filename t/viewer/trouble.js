@@ -2,7 +2,7 @@
 // it is asked about where it cannot be undone.
 
 import {enter, giveToken, is, leave, lines, newPage, newServer, ok, operator,
-    soon, spoil} from './lib.js';
+    shoot, soon, spoil} from './lib.js';
 
 let server;
 let channel;
@@ -18,6 +18,7 @@ export default async function trouble() {
 
     await minute();
     await atOnce();
+    await translated();
     await cleared();
 }
 
@@ -88,6 +89,21 @@ async function atOnce() {
     is(await badgeOf(page).textContent(), 'Broken: A log channel is gone',
         '... with its cause');
     await leave(page, 'at once');
+}
+
+
+// Why, in the reader's language: the API's own sentences are English.
+async function translated() {
+    const page = await enter(server, '#/troubleshoot', {locale: 'de'});
+    const gone = 'Den Logkanal gibt es nicht mehr.';
+
+    await page.getByText(gone).first().waitFor();
+    is(await page.locator('.items, tbody').getByText(gone).count(), 2,
+        'the cause has words, in the report and in the table');
+    is(await page.locator('.page [lang=en]').allTextContents(), [],
+        'nothing is left in English');
+    await shoot(page, 'trouble-de');
+    await leave(page, 'a cause in German');
 }
 
 
