@@ -13,6 +13,7 @@ create or replace function keeper_tasks(out task text, out every interval)
 returns setof record language sql immutable as $$
     values ('partitions',  interval '10 minutes'),
            ('expiry',      interval '10 minutes'),
+           ('known',       interval '10 minutes'),
            ('requests',    interval '10 seconds'),
            ('lanes',       interval '10 minutes'),
            ('searchable',  interval '1 minute'),
@@ -262,6 +263,76 @@ begin
 
     get diagnostics m = row_count;
     return n + m;
+end $$;
+
+
+-- Of who has left, or was in voice, the moment is known, so that a second
+-- instance of a bot tells nothing twice: within 24 hours. Looks at so many rows
+-- from where it ended the last time, and deletes those that are older. A server
+-- with a row that cannot be read is left out for a while. Undone: such rows.
+
+create or replace function keeper_known(budget int, out more boolean,
+    out lag bigint)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    before  constant bigint := ms(clock_timestamp()) - 86400000;
+    last    bigint[] := coalesce((
+                select k.place from keeper k where k.task = 'known'),
+                '{0,0,0}');
+    bad     record;
+begin
+    more := false;
+
+    with seen as materialized (
+        select x.guild_id, x.kind, x.id,
+               not keeper_parks('known', x.guild_id, 0::smallint) as looked,
+               known_gone(x.kind, x.doc, before) as old
+          from known x
+         where (x.guild_id, x.kind, x.id) > (last[1], last[2]::smallint,
+                                             last[3])
+         order by x.guild_id, x.kind, x.id
+         limit budget
+    ), gone as (
+        delete from known k
+         using seen s
+         where s.old and s.looked and k.guild_id = s.guild_id
+           and k.kind = s.kind and k.id = s.id
+           and known_gone(k.kind, k.doc, before)
+    )
+    select case when count(*) = budget
+                then max(array[s.guild_id, s.kind, s.id]) end as place,
+           coalesce(array_agg(array[s.guild_id, s.kind, s.id])
+                        filter (where s.old is null and s.looked), '{}') as keys,
+           count(*) filter (where s.old is null) as n
+      into bad from seen s;
+
+    lag := bad.n;
+    perform keeper_park('known', b.guild, 0::smallint, format(
+                'a row of "known" cannot be read: kind %s, id %s', b.kind,
+                b.id))
+       from (select distinct on (bad.keys[i][1]) bad.keys[i][1] as guild,
+                    bad.keys[i][2] as kind, bad.keys[i][3] as id
+               from generate_subscripts(bad.keys, 1) i
+              order by bad.keys[i][1]) b;
+
+    update keeper k set place = bad.place where k.task = 'known';
+end $$;
+
+
+-- Has a member left, or somebody left voice, before that? Null: the row cannot
+-- be read.
+
+create or replace function known_gone(kind smallint, doc text, before bigint)
+returns boolean language plpgsql immutable as $$
+begin
+    return case when kind not in (4, 5) or doc = ''
+                     or (doc::json ->> 'at')::bigint >= before then false
+                when kind = 4 then doc::json ->> 'gone' is not null
+                else doc::json ->> 'channel_id' is null end;
+exception when data_exception then
+    return null;
 end $$;
 
 

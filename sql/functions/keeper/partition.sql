@@ -177,7 +177,6 @@ declare
 begin
     more := partition_drop(budget);
     more := spans_drop() or more;
-    perform known_expire(budget);
 
     for past in
         select distinct d.guild_id, d.bot
@@ -204,51 +203,3 @@ begin
            + (select count(*) from (select from log_day d
                                      where d.day < before limit 10000) x);
 end $$;
-
-
--- Of who has left, or was in voice, the moment is known, so that a second
--- instance of a bot tells nothing twice: within 24 hours. Looks at so many rows
--- from where it ended the last time, and deletes those that are older.
-
-create or replace function known_expire(budget int)
-returns void language plpgsql
-set enable_seqscan = off set enable_bitmapscan = off
-set enable_hashjoin = off set enable_mergejoin = off as $$
-declare
-    before  constant bigint := ms(clock_timestamp()) - 86400000;
-    last    bigint[] := coalesce((
-                select k.place from keeper k where k.task = 'expiry'),
-                '{0,0,0}');
-begin
-
-    with seen as materialized (
-        select x.guild_id, x.kind, x.id,
-               known_gone(x.kind, x.doc, before) as old
-          from known x
-         where (x.guild_id, x.kind, x.id) > (last[1], last[2]::smallint,
-                                             last[3])
-         order by x.guild_id, x.kind, x.id
-         limit budget
-    ), gone as (
-        delete from known k
-         using seen s
-         where s.old and k.guild_id = s.guild_id and k.kind = s.kind
-           and k.id = s.id and known_gone(k.kind, k.doc, before)
-    )
-    select case when count(*) = budget
-                then max(array[s.guild_id, s.kind, s.id]) end
-      into last from seen s;
-
-    update keeper k set place = last where k.task = 'expiry';
-end $$;
-
-
--- Has a member left, or somebody left voice, before that?
-
-create or replace function known_gone(kind smallint, doc text, before bigint)
-returns boolean language sql immutable as $$
-    select case when kind not in (4, 5) or doc = ''
-                     or (doc::json ->> 'at')::bigint >= before then false
-                when kind = 4 then doc::json ->> 'gone' is not null
-                else doc::json ->> 'channel_id' is null end
-$$;

@@ -3,7 +3,7 @@
 
 \ir ../setup.psql
 \ir ../segments.psql
-select plan(69);
+select plan(76);
 
 delete from keeper;
 
@@ -373,18 +373,40 @@ select g, n.kind, n.id, format(n.doc, ms(clock_timestamp()) - n.hours * 3600000)
                     (5, 3, 99, '{"channel_id":"7","at":%s,"ahead":0}'),
                     (7, 1, 99, '{"name":"x","at":%s}'))
        n (kind, id, hours, doc);
-select known_expire(3) from generate_series(1, 4) \g /dev/null
+select keeper_known(3) from generate_series(1, 4) \g /dev/null
 select is(array_agg(k.kind || '.' || k.id order by k.guild_id, k.kind, k.id)
               ::text, '{4.2,4.3,5.2,5.3,7.1,4.2,4.3,5.2,5.3,7.1}',
           'of who left a day ago nothing is known, a few rows at a time')
   from known k;
-select known_expire(3) from generate_series(1, 3) \g /dev/null
+select keeper_known(3) from generate_series(1, 3) \g /dev/null
 insert into known values (:guild, 5, 9, '{"at":1}');
-select known_expire(100) \g /dev/null
+select keeper_known(100) \g /dev/null
 select is(place, null, 'at the end it begins again')
-  from keeper where task = 'expiry';
-select pg_temp.turn('expiry') \g /dev/null
+  from keeper where task = 'known';
+select pg_temp.turn('known') \g /dev/null
 select is(count(*)::int, 10, 'as the task does it') from known;
+
+-- one row that cannot be read
+
+insert into known values (:bad, 5, 7, '{"at"'), (:bad, 5, 9, '{"at":1}'),
+                         (:third, 5, 9, '{"at":1}');
+select is(pg_temp.turn('known'),
+          format('server %s: a row of "known" cannot be read: kind 5, id 7',
+                 :bad), 'a row that cannot be read is told');
+select is(array_agg(k.guild_id || '.' || k.id order by k.guild_id, k.id)::text,
+          format('{%s.7}', :bad), '... and left alone; others go')
+  from known k where k.id in (7, 9);
+select is(lag || ' ' || errors, '1 1', '... it is counted')
+  from keeper where task = 'known';
+insert into known values (:bad, 5, 9, '{"at":1}'), (:third, 5, 9, '{"at":1}');
+select is(pg_temp.turn('known'), null, 'its server is left out for a while');
+select is(array_agg(k.guild_id order by k.guild_id), array[:bad]::bigint[],
+          '... and others are not')
+  from known k where k.id = 9;
+delete from keeper_parked;
+delete from known k where k.guild_id = :bad and k.id = 7;
+select is(pg_temp.turn('known'), null, 'when it is mended');
+select is(count(*)::int, 0, '... it is done as well') from known k where k.id = 9;
 
 select * from finish();
 rollback;
