@@ -304,7 +304,8 @@ begin
     select case when count(*) = budget
                 then max(array[s.guild_id, s.kind, s.id]) end as place,
            coalesce(array_agg(array[s.guild_id, s.kind, s.id])
-                        filter (where s.old is null and s.looked), '{}') as keys,
+                        filter (where s.old is null and s.looked), '{}')
+               as keys,
            count(*) filter (where s.old is null) as n
       into bad from seen s;
 
