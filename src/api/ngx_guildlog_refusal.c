@@ -199,15 +199,6 @@ ngx_guildlog_refusal_write(ngx_guildlog_json_t *w, const ngx_str_t *sentence)
 }
 
 
-const char *
-ngx_guildlog_refusal_code(const ngx_str_t *sentence)
-{
-    refusal_told_t  told;
-
-    return refusal_find(sentence, &told)->code;
-}
-
-
 /* a path may hold what a client has written, so it ends at any colon */
 
 static const refusal_t *

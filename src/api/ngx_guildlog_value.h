@@ -162,8 +162,5 @@ ngx_int_t ngx_guildlog_args_batch(ngx_pool_t *pool,
 void ngx_guildlog_refusal_write(ngx_guildlog_json_t *w,
     const ngx_str_t *sentence);
 
-/* the word alone */
-const char *ngx_guildlog_refusal_code(const ngx_str_t *sentence);
-
 
 #endif /* _NGX_GUILDLOG_VALUE_H_INCLUDED_ */

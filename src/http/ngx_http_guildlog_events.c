@@ -74,6 +74,8 @@ static ngx_int_t events_apart(ngx_http_guildlog_call_t *call,
 static ngx_int_t events_next(ngx_http_guildlog_call_t *call);
 static void events_fail(ngx_http_guildlog_events_t *events);
 static ngx_int_t events_answer(ngx_http_guildlog_call_t *call);
+static void events_write(ngx_guildlog_json_t *w, const char *key,
+    json_t *value);
 static void events_told(json_t *object, const char *prefix,
     const ngx_str_t *name);
 static void events_cleanup(void *data);
@@ -720,10 +722,10 @@ events_next(ngx_http_guildlog_call_t *call)
 static ngx_int_t
 events_answer(ngx_http_guildlog_call_t *call)
 {
-    char                        *text;
-    json_t                      *ignored, *unknown, *errors, *body;
+    json_t                      *ignored, *unknown;
     ngx_str_t                    answer;
     ngx_uint_t                   i, n[NGX_GUILDLOG_EVENTS_LAST];
+    ngx_guildlog_json_t          w;
     ngx_guildlog_event_t        *event;
     ngx_guildlog_stats_shared_t *shared;
     ngx_http_guildlog_events_t  *events;
@@ -733,20 +735,30 @@ events_answer(ngx_http_guildlog_call_t *call)
 
     ignored = json_object();
     unknown = json_object();
-    errors = json_array();
 
     ngx_memzero(n, sizeof(n));
+
+    ngx_guildlog_json_init(&w, call->request->pool, 512);
+    ngx_guildlog_json_begin(&w, '{');
+    ngx_guildlog_json_key(&w, "errors");
+    ngx_guildlog_json_begin(&w, '[');
 
     for (i = 0; i < events->packets.nelts; i++) {
 
         if (event[i].error.len) {
             n[NGX_GUILDLOG_EVENTS_ERROR]++;
-            (void) json_array_append_new(errors,
-                       json_pack("{sI ss% ss so*}", "index", (json_int_t) i,
-                                 "error", event[i].error.data,
-                                 (size_t) event[i].error.len, "code",
-                                 ngx_guildlog_refusal_code(&event[i].error),
-                                 "retry", event[i].retry ? json_true() : NULL));
+
+            ngx_guildlog_json_begin(&w, '{');
+            ngx_guildlog_json_key(&w, "index");
+            ngx_guildlog_json_number(&w, i);
+            ngx_guildlog_refusal_write(&w, &event[i].error);
+
+            if (event[i].retry) {
+                ngx_guildlog_json_key(&w, "retry");
+                ngx_guildlog_json_bool(&w, 1);
+            }
+
+            ngx_guildlog_json_end(&w);
             continue;
         }
 
@@ -792,37 +804,53 @@ events_answer(ngx_http_guildlog_call_t *call)
         (void) ngx_atomic_fetch_add(&shared->events[i], n[i]);
     }
 
-    body = json_pack("{sI sI sI sI sO so so so sO}",
-                     "packets", (json_int_t) events->packets.nelts,
-                     "recorded",
-                     (json_int_t) n[NGX_GUILDLOG_EVENTS_RECORDED],
-                     "duplicates",
-                     (json_int_t) n[NGX_GUILDLOG_EVENTS_DUPLICATE],
-                     "waiting", (json_int_t) events->waiting,
-                     "dropped", events->dropped,
-                     "ignored", ignored,
-                     "unknown", unknown,
-                     "errors", errors,
-                     "wanted", events->wanted);
+    ngx_guildlog_json_end(&w);
 
-    text = body ? json_dumps(body, JSON_COMPACT) : NULL;
-    json_decref(body);
+    ngx_guildlog_json_key(&w, "packets");
+    ngx_guildlog_json_number(&w, events->packets.nelts);
+    ngx_guildlog_json_key(&w, "recorded");
+    ngx_guildlog_json_number(&w, n[NGX_GUILDLOG_EVENTS_RECORDED]);
+    ngx_guildlog_json_key(&w, "duplicates");
+    ngx_guildlog_json_number(&w, n[NGX_GUILDLOG_EVENTS_DUPLICATE]);
+    ngx_guildlog_json_key(&w, "waiting");
+    ngx_guildlog_json_number(&w, events->waiting);
+    events_write(&w, "dropped", events->dropped);
+    events_write(&w, "ignored", ignored);
+    events_write(&w, "unknown", unknown);
+    events_write(&w, "wanted", events->wanted);
+    ngx_guildlog_json_end(&w);
 
-    if (text == NULL) {
-        return NGX_ERROR;
-    }
+    json_decref(ignored);
+    json_decref(unknown);
 
-    answer.data = (u_char *) text;
-    answer.len = ngx_strlen(text);
-    answer.data = ngx_pstrdup(call->request->pool, &answer);
-    free(text);
-
-    if (answer.data == NULL) {
+    if (ngx_guildlog_json_written(&w, &answer) != NGX_OK) {
         return NGX_ERROR;
     }
 
     return ngx_http_guildlog_response_json(call->request, NGX_HTTP_OK,
                                            &answer);
+}
+
+
+static void
+events_write(ngx_guildlog_json_t *w, const char *key, json_t *value)
+{
+    char       *p;
+    ngx_str_t   text;
+
+    p = json_dumps(value, JSON_COMPACT);
+
+    if (p == NULL) {
+        w->failed = 1;
+        return;
+    }
+
+    text.data = (u_char *) p;
+    text.len = ngx_strlen(p);
+
+    ngx_guildlog_json_key(w, key);
+    ngx_guildlog_json_raw(w, &text);
+    free(p);
 }
 
 

@@ -84,6 +84,10 @@ $told = post([{ t => 'MESSAGE_DELETE', at => $month, d => { guild_id => $server,
 is $told->{waiting}, 0, 'a month ago: it waits for nobody';
 like $told->{errors}[0]{error}, qr/^timestamp: must be within the last 30 days/,
     'is told at once';
+is_deeply [@{ $told->{errors}[0] }{qw(code field)}], ['entry_too_old', 'timestamp'],
+    '... by a word and a field';
+is_deeply post([{ d => {} }])->{errors}, [{ index => 0, error => 't: required',
+    code => 'required', field => 't' }], 'so is what lacks a field';
 
 
 # a channel that leaves its category
