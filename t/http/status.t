@@ -82,8 +82,11 @@ is $text->header('Content-Type'), 'text/plain; version=0.0.4',
 is status('?format=xml')->header('Content-Type'), 'application/json',
     'any other format is JSON';
 is $nginx->head('/status', raw_path => 1)->status, 200, 'HEAD';
-is $nginx->post('/status', raw_path => 1, json => {})->status =~ /^4/, 1,
-    'the status page takes no POST';
+for ('', '/live', '/ready') {
+    my $post = $nginx->post("/status$_", raw_path => 1, json => {});
+    is $post->status, 405, "no POST of /status$_";
+    is $post->header('Allow'), 'GET, HEAD', '... and what there is';
+}
 is status('', connect => { from => '127.0.0.2' })->status, 403,
     "nginx's own rules apply";
 
