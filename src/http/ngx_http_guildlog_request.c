@@ -267,18 +267,9 @@ request_refuse_unread(ngx_http_guildlog_call_t *call)
 {
     ngx_uint_t  status;
 
-    static const ngx_str_t  malformed =
-        ngx_string("malformed request, or a header is too large");
+    status = ngx_max(call->request->err_status, NGX_HTTP_BAD_REQUEST);
 
-    status = call->request->err_status;
-
-    if (status < NGX_HTTP_BAD_REQUEST) {
-        status = NGX_HTTP_BAD_REQUEST;
-    }
-
-    return ngx_http_guildlog_call_refuse(call, status,
-                                         status == NGX_HTTP_BAD_REQUEST
-                                         ? &malformed : NULL);
+    return ngx_http_guildlog_call_refuse(call, status, NULL);
 }
 
 
@@ -1068,10 +1059,19 @@ ngx_http_guildlog_call_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status,
     ngx_int_t            rc;
     ngx_http_request_t  *r;
 
+    static const ngx_str_t  malformed =
+        ngx_string("malformed request, or a header is too large");
+
     r = call->request;
 
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
                    "guildlog refuses the request: %ui", status);
+
+    /* nginx refused it: its head, or the chunks of its body */
+
+    if (status == NGX_HTTP_BAD_REQUEST && error == NULL) {
+        error = &malformed;
+    }
 
     /*
      * A client that waits for "100 Continue" may send its body or not: the

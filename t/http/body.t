@@ -137,6 +137,8 @@ my $not_object = qr/^\{"error":"body: [^"]+","code":"\w+","field":"body"[^}]*\}$
 
 my $too_large = '{"error":"body: must be at most 65536 bytes long",'
     . '"code":"too_large","field":"body","max":65536}';
+my $malformed = '{"error":"malformed request, or a header is too large",'
+    . '"code":"malformed"}';
 my $not_json = '{"error":"Content-Type: must be application/json",'
     . '"code":"wrong_media_type","field":"Content-Type"}';
 
@@ -231,7 +233,7 @@ error_is $nginx->post($tags, token => $token, json => tag(65537)), 413, $too_lar
 
     $client = $nginx->connection;
     $client->send(head('POST', $tags, @chunked) . "nonsense\r\n");
-    error_is $client->response, 400, '{}', 'invalid chunks';
+    error_is $client->response, 400, $malformed, 'invalid chunks';
 }
 
 {
@@ -385,7 +387,7 @@ for my $path ("/api$at", "/bare$at") {
     my $client = $nginx->connection;
     $client->send("GET $path HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding:"
         . " chunked\r\nAuthorization: Bearer $token\r\n\r\nnonsense\r\n");
-    error_is $client->response, 400, '{}', "invalid chunks, GET $path";
+    error_is $client->response, 400, $malformed, "invalid chunks, GET $path";
     ok $client->closed(30), '... end the connection';
 }
 
