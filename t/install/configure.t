@@ -181,6 +181,7 @@ subtest 'a whole configuration' => sub {
     is does("config apply '$file' $other --yes"), $would, 'then it does it';
     is does("config diff '$file' $other"), '', 'and nothing differs';
     is does("config apply '$file' $other --yes"), '', 'nor is anything done twice';
+    is does("config diff - $other", slurp($file)), '', 'stdin is a file, too';
     my @both = map { my $of = decoded(does("config export $_"));
         delete $of->{guilds};
         delete $of->{serverlogConfigChannels};

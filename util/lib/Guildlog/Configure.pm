@@ -192,12 +192,13 @@ our @configure = (
         ], 'Prints the configuration of a server as JSON, as GET /config has it,'
             . ' and its filters; of several by their ids.', \&config_export],
     ['config diff', 'FILE [SERVER...]', [@bot],
-        'Tells in what a server differs from such a file: what apply would do. A'
-        . ' file of one configuration is for each SERVER that is named. Parts'
-        . ' that are not in the file are left alone; null empties them.',
+        'Tells in what a server differs from such a file, or from stdin if it is'
+        . ' -: what apply would do. A file of one configuration is for each'
+        . ' SERVER that is named. Parts that are not in the file are left alone;'
+        . ' null empties them.',
         sub { config_apply(undef, @_) }],
     ['config apply', 'FILE [SERVER...]', [@do, @bot],
-        'Makes the configuration what the file says. Each line that it prints is'
+        'Makes the configuration what the file says, or stdin if it is -. Each line that it prints is'
         . ' one request, and is done as a whole or not at all. It stops at the'
         . ' first that is refused, and tells what is left; run again it goes on'
         . ' with that.',
@@ -545,7 +546,8 @@ sub whole {
 sub config_apply {
     my ($really, $file, @servers) = @_;
 
-    open my $in, '<:raw', $file or fail(2, "$file: $!");
+    my $in = \*STDIN;
+    $file eq '-' or open $in, '<:raw', $file or fail(2, "$file: $!");
     my $wanted = eval { parsed(do { local $/; readline $in }) }
         // usage("$file: it is no JSON");
     usage("$file: it is no configuration") if ref $wanted ne 'HASH';
