@@ -959,7 +959,7 @@ columns_jsonb(ngx_guildlog_json_t *w, json_t *value)
     case JSON_REAL:
         n = json_real_value(value);
 
-        if (n > -COLUMNS_NUMBER && n < COLUMNS_NUMBER) {
+        if (n >= -COLUMNS_NUMBER && n < COLUMNS_NUMBER) {
             ngx_guildlog_json_double(w, n);
             break;
         }

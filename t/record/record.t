@@ -267,7 +267,8 @@ for my $fields (
     { changes => [{ key => 'topic', old_value => 'é' x 1025,
         new_value => 'x' x 1024 }] },
     { changes => [{ key => 'a', old => 1e20, new => -1.5e300 },
-        { key => 'b', old_value => 0.5e22, new_value => 0.25 }] },
+        { key => 'b', old_value => 0.5e22, new_value => 0.25 },
+        { key => 'c', old => 9223372036854775807, new => -9223372036854775807 }] },
 ) {
     my $entry = entry(timestamp => $now, %$fields);
     my $id = record($entry)->json->{ids}[0];

@@ -96,7 +96,10 @@ begin
                             where not change_item(i.it))))
     then
         return to_jsonb(left(value::text, 1024));
-    elsif jsonb_typeof(value) = 'number' and abs(value::numeric) >= 2 ^ 63 then
+    elsif jsonb_typeof(value) = 'number'
+      and value::numeric not between -9223372036854775808
+                                 and 9223372036854775807
+    then
         return to_jsonb(case when abs(value::numeric) < 1e308
                              then value::float8::text
                              else left(value::text, 1024) end);
