@@ -19,7 +19,8 @@
 #define SEARCH_AGAIN  3
 
 
-#define LINE_MOMENT  500    /* us */
+/* us; what is being looked at then ends within as much again, as a rule */
+#define LINE_MOMENT  250
 
 
 #define TAIL_PART  262144    /* bytes of a part, about */
