@@ -158,9 +158,34 @@ query_refuse(query_t *q, const char *sqlstate, ngx_guildlog_db_fault_e fault)
 }
 
 
+/* what is told to be used no more is gone from the platform */
+
+static void
+query_closed(store_lane_t *lane, int64_t webhook)
+{
+    int             i;
+    sim_channel_t  *channel;
+
+    channel = sim_channel(lane);
+
+    for (i = 0; i < channel->nwebhooks; i++) {
+        if (channel->webhooks[i].id == webhook && !channel->webhooks[i].gone
+            && !store_shared(lane))
+        {
+            sim_fail("KEPT", "lane %lld is told to be closed, and its webhook "
+                     "%lld is there", (long long) lane->id,
+                     (long long) webhook);
+        }
+    }
+}
+
+
 static void
 query_run(query_t *q)
 {
+    int64_t        webhook;
+    store_lane_t  *lane;
+
     sim.statements++;
 
     if (query_bad(q)) {
@@ -170,11 +195,22 @@ query_run(query_t *q)
 
     sim_clock();
     q->result.outcome = NGX_GUILDLOG_DB_ROWS;
+
+    lane = strcmp(q->stmt->name, "delivery_closed") == 0
+           ? store_lane(query_number(q, 1), query_number(q, 2)) : NULL;
+    webhook = lane ? lane->webhook : STORE_NONE;
+
     store_run(q->stmt->name, q->args, &q->answer);
 
     if (q->answer.sqlstate[0]) {
         query_refuse(q, q->answer.sqlstate, NGX_GUILDLOG_DB_FAULT_SAID);
         return;
+    }
+
+    if (lane && webhook != STORE_NONE
+        && strcmp(store_value(&q->answer, 0, 0), "200") == 0)
+    {
+        query_closed(lane, webhook);
     }
 
     q->result.columns = q->answer.columns;
@@ -294,6 +330,10 @@ query_told(void *data)
     q->handler = NULL;
 
     if (handler && sim.current->up) {
+        if (strcmp(q->stmt->name, "delivery_lease") == 0) {
+            sim.current->told = q->result.outcome == NGX_GUILDLOG_DB_ROWS;
+        }
+
         if (q->result.outcome == NGX_GUILDLOG_DB_ROWS
             && strcmp(q->stmt->name, "delivery_lease") == 0)
         {
@@ -424,6 +464,10 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     q = query_make(stmt, args);
 
     if (sim_chance(SIM_memory)) {
+        if (strcmp(stmt->name, "delivery_lease") == 0) {
+            sim.current->told = 0;
+        }
+
         query_forgive(q);
         query_free(q);
         return NULL;

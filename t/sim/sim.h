@@ -141,6 +141,7 @@ struct sim_node_s {
     ngx_cycle_t               cycle;
     ngx_queue_t               inbox;
     int64_t                   fences[STORE_SHARDS];   /* as it was told */
+    int                       told;      /* that, the last time it asked */
 
     /* nginx's own, while it is not its turn */
     ngx_rbtree_t              timers;

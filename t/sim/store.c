@@ -422,8 +422,8 @@ store_sync(store_channel_t *channel, int used)
 }
 
 
-static int
-webhook_shared(const store_lane_t *l)
+int
+store_shared(const store_lane_t *l)
 {
     int                  i;
     const store_lane_t  *o;
@@ -915,7 +915,7 @@ delivery_rest(work_t *w, store_lane_t *l)
     }
 
     if (l->state == STORE_CLOSING) {
-        return webhook_shared(l) ? "shared" : "closing";
+        return store_shared(l) ? "shared" : "closing";
     }
 
     l->ready = 0;

@@ -207,6 +207,8 @@ void store_resume(store_lane_t *lane);
 
 /* questions */
 store_lane_t *store_lane(int64_t guild, int64_t lane);
+/* does another lane use its webhook? */
+int store_shared(const store_lane_t *l);
 store_entry_t *store_place(const store_lane_t *lane, int64_t seq);
 int store_mine(const char *me, int shard, int64_t fence);
 int64_t store_rest_ms(int64_t guild);

@@ -596,6 +596,7 @@ node_due(sim_node_t *node)
 static void
 node_turn(sim_node_t *node)
 {
+    int           i;
     mail_t       *mail;
     ngx_queue_t  *q, now;
 
@@ -621,6 +622,13 @@ node_turn(sim_node_t *node)
     ngx_event_process_posted(&node->cycle, &ngx_posted_events);
 
     node_leave(node);
+
+    for (i = 0; i < STORE_SHARDS && node->d->left && node->told; i++) {
+        if (node->exiting && node->fences[i] != -1) {
+            sim_fail("LEFT", "node %d leaves, and was told that shard %d is "
+                     "its own", node->index, i);
+        }
+    }
 
     if (node->exiting && (node->d->left || sim.now > node->ends_at)) {
         node_end(node);
