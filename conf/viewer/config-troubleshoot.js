@@ -39,6 +39,16 @@ const PLACES = {
 // what the API says itself
 const ENGLISH = language.startsWith('en');
 
+// findings of which the numbers tell more, which the API's own words have
+const NUMBERS = {
+    CHANNEL_OVER_LIMIT: ({ratePerMinute, ceilingPerMinute, queued}) =>
+        `${t('trouble.minute')}: ${t('trouble.of', {count: ratePerMinute,
+            most: ceilingPerMinute})} · ${t('trouble.waiting')}: ${
+            count(queued)}`,
+    RECENT_FAILURES: ({failureRatio}) => `${t('trouble.failed')}: ${t(
+        'unit.percent', {count: Math.round(failureRatio * 100)})}`,
+};
+
 const MOODS = {healthy: 'good', active: 'good', degraded: 'open',
     paused: 'open', registering: 'open', broken: 'bad', blocking: 'bad'};
 
@@ -159,11 +169,10 @@ function aboutOf({id, detail, scope, fix}, channels) {
         return typeOf(logType).title;
     }
     if (kind === 'channel') {
-        return [named('channel', channelId), ' ', ENGLISH || !lane
-            ? told(detail.split(`${channelId}: `).at(-1))
-            : id === 'CHANNEL_OVER_LIMIT' ? rateOf(lane)
-                : id === 'RECENT_FAILURES' ? lostOf(lane)
-                    : whyOf(lane)];
+        return [named('channel', channelId), ' ',
+            lane && (id in NUMBERS ? !ENGLISH && NUMBERS[id](lane)
+                : whyOf(lane))
+            || told(detail.split(`${channelId}: `).at(-1))];
     }
     if (ENGLISH) {
         return told(detail);
@@ -175,18 +184,6 @@ function aboutOf({id, detail, scope, fix}, channels) {
             fix.value)];
     }
     return null;
-}
-
-
-function rateOf({ratePerMinute, ceilingPerMinute, queued}) {
-    return `${t('trouble.minute')}: ${t('trouble.of', {count: ratePerMinute,
-        most: ceilingPerMinute})} · ${t('trouble.waiting')}: ${count(queued)}`;
-}
-
-
-function lostOf({failureRatio}) {
-    return `${t('trouble.failed')}: ${t('unit.percent',
-        {count: Math.round(failureRatio * 100)})}`;
 }
 
 

@@ -2,8 +2,7 @@
 // The export of what is seen, or of a stretch of it, as a file.
 
 import {open} from './api.js';
-import {button, fill, h, popover} from './dom.js';
-import {labeled} from './icons.js';
+import {button, h} from './dom.js';
 import {LANGUAGES, language, t} from './texts.js';
 import {dayName, daySpan, weekName, weekSpan} from './time.js';
 
@@ -12,14 +11,15 @@ const SPANS = [[t('export.shown'), () => ({})],
 const FORMATS = {csv: 'CSV', ndjson: 'NDJSON'};
 
 
-// chosen({format, locale}, span) is called when the reader wants a file; span:
-// limits of time that take the place of those that are set
-export function exportMenu(chosen) {
+// What is chosen before a file comes. chosen({format, locale}, span) is called
+// when the reader wants it; span: limits of time that take the place of those
+// that are set. total: what is shown, in words
+export function exportNodes(chosen, total) {
     const locale = h('select', null, Object.entries(LANGUAGES).map(
         ([value, name]) => h('option', {value, lang: value.replace('_', '-')},
             name)));
-    const chips = SPANS.map(([name], i) => button(name, () => choose(i),
-        {class: 'chip'}));
+    const chips = SPANS.map(([name], i) => button(i || !total ? name
+        : `${name} · ${total}`, () => choose(i), {class: 'chip'}));
     let span;
 
     function choose(at) {
@@ -29,20 +29,16 @@ export function exportMenu(chosen) {
         });
     }
 
-    const {opener, panel} = popover(t('export.title'), null,
+    locale.value = language;
+    choose(0);
+    return [
         h('div', {class: 'spans', role: 'group', 'aria-label':
             t('export.which')}, chips),
         h('label', null, t('look.language'), locale),
         h('div', {class: 'actions'}, Object.entries(FORMATS).map(
-            ([format, name]) => button(name, () => {
-                panel.hidePopover();
-                chosen({format, locale: locale.value}, span());
-            }, {class: 'primary'}))));
-
-    locale.value = language;
-    choose(0);
-    fill(opener, labeled('export', t('export.title')));
-    return [opener, panel];
+            ([format, name]) => button(name, () =>
+                chosen({format, locale: locale.value}, span()),
+            {class: 'primary'})))];
 }
 
 

@@ -5,10 +5,10 @@
 import {get, leisure} from './api.js';
 import {NOTHING, hrefOf, queryOf, writeAddress} from './address.js';
 import {Chart} from './chart.js';
+import {load} from './connection.js';
 import {learn} from './directory.js';
-import {button, fill, h} from './dom.js';
+import {button, fill, h, placeBelow, popover} from './dom.js';
 import {EntryPanel} from './entry-panel.js';
-import {exportMenu, save} from './export.js';
 import {Filters} from './filters.js';
 import {check} from './health.js';
 import {labeled} from './icons.js';
@@ -47,6 +47,7 @@ const charter = button(labeled('chart', t('chart.title')), () => {
         chart.show(current.timeline);
     }
 }, {class: 'unfold', 'aria-expanded': 'false'});
+const {opener: exporter, panel: exporting} = popover(t('export.title'), null);
 const empty = h('p', {class: 'empty', hidden: true});
 const panel = new EntryPanel({step, close: closeEntry, narrow(change) {
     filters.set(change);
@@ -61,7 +62,7 @@ export const node = h('div', {class: 'logs'},
     filters.node, chart.node,
     h('div', {class: 'bar'}, total, spoken, note, fresh,
         h('span', {class: 'gap'}), state, pauser, charter,
-        exportMenu(download)),
+        exporter, exporting),
     h('div', {class: 'content'},
         h('div', {class: 'table'}, list.node, empty), panel.node));
 
@@ -487,8 +488,27 @@ setInterval(async () => {
 }, CHANGING);
 
 
+fill(exporter, labeled('export', t('export.title')));
+exporting.addEventListener('beforetoggle', async ({newState}) => {
+    if (newState !== 'open') {
+        return;
+    }
+    try {
+        const {exportNodes, save} = await load(() => import('./export.js'));
+
+        fill(exporting, exportNodes((how, span) => {
+            exporting.hidePopover();
+            download(how, span, save);
+        }, total.textContent));
+        placeBelow(exporting, exporter);
+    } catch (error) {
+        fill(exporting, error.message);
+    }
+});
+
+
 // what is seen, and nothing that came since
-async function download(how, span) {
+async function download(how, span, save) {
     const query = queryOf({...current.value, ...span});
     const {newest} = current.pages;
 

@@ -131,7 +131,7 @@ function embedNode({author, title, description, fields = [], footer, color},
     entry)
 {
     const node = h('div', {class: 'embed'},
-        author && h('p', {class: 'person'}, h('strong', null,
+        author && h('p', {class: 'person', dir: 'auto'}, h('strong', null,
             foreign(author.name))),
         title && h('p', {class: 'title', dir: 'auto'}, title),
         description && blocksOf(description, entry),

@@ -164,6 +164,8 @@ async function exported(page, format, has = /banned|"type":39/) {
     await click(page.locator('.bar [aria-haspopup=dialog]'));
     const panel = page.locator('.popover:popover-open');
     await shoot(page, `tasks-export-${format}`);
+    ok(/ · [\d,]+/.test(await panel.locator('.chip').first().textContent()),
+        'how much it would be is told');
     await click(panel.locator('.chip').last());
     const coming = page.waitForEvent('download');
     await click(panel.getByRole('button', {name: format, exact: true}));
