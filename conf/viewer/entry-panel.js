@@ -63,6 +63,7 @@ export class EntryPanel {
 
     // why there is none
     explain(title, why) {
+        this.shown = null;
         this.open(h('article', null, h('h2', {tabindex: -1}, title),
             h('p', null, why)));
     }

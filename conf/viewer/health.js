@@ -47,11 +47,11 @@ function show(bot, {status, findings}) {
     if (worst) {
         const mends = unset && !mayOnlyLook();
         // who begins has broken nothing
-        const begin = mends && worst.id === UNSET[0];
+        const begin = worst.id === UNSET[0];
 
         node.dataset.mood = begin ? 'open' : 'bad';
-        fill(node, begin ? t('fix.start')
-            : t('trouble.broken', {what: titleOf(worst)}));
+        fill(node, !begin ? t('trouble.broken', {what: titleOf(worst)})
+            : mends ? t('fix.start') : titleOf(worst));
         node.href = hrefOf(mends ? 'start' : 'troubleshoot', bot);
     }
 }

@@ -153,6 +153,9 @@ async function guest() {
 
     await soon(() => badge.getAttribute('href'), '#/troubleshoot',
         '... is led to what is wrong, not to the steps that would mend it');
+    is([await badge.textContent(), await badge.getAttribute('data-mood')],
+        ['Logging was never set up', 'open'],
+        '... of which nothing is broken: nobody has begun');
 
     for (const part of PARTS) {
         await openPart(page, part);

@@ -109,7 +109,7 @@ async function translated() {
 
 async function cleared() {
     const page = await enter(server, '#/troubleshoot');
-    const clear = page.getByRole('button', {name: 'Clear the log channel'});
+    const clear = page.getByRole('button', {name: 'Stop using this channel'});
     const answer = (name) => page.getByRole('dialog')
         .getByRole('button', {name}).click();
     const stored = async () => (await server.get('/config'))
@@ -124,7 +124,7 @@ async function cleared() {
     ok(await clear.isVisible(), '... and it is offered still');
 
     await clear.click();
-    await answer('Clear');
+    await answer('Stop using');
     await soon(stored, null, 'then it is');
     await soon(() => state.allTextContents().then((all) =>
         all.includes('broken')), false, '... and the table is of now');
