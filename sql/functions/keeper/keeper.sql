@@ -281,13 +281,16 @@ declare
     last    bigint[] := coalesce((
                 select k.place from keeper k where k.task = 'known'),
                 '{0,0,0}');
+    shut    constant bigint[] := array(
+                select p.guild_id from keeper_parked p
+                 where p.task = 'known' and p.until > clock_timestamp());
     bad     record;
 begin
     more := false;
 
     with seen as materialized (
         select x.guild_id, x.kind, x.id,
-               not keeper_parks('known', x.guild_id, 0::smallint) as looked,
+               x.guild_id <> all (shut) as looked,
                known_gone(x.kind, x.doc, before) as old
           from known x
          where (x.guild_id, x.kind, x.id) > (last[1], last[2]::smallint,
