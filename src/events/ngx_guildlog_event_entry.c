@@ -581,53 +581,32 @@ entry_messages(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set)
 static json_t *
 entry_message(ngx_guildlog_make_t *m, json_t *doc)
 {
-    json_t  *message, *value;
+    json_t  *message, *id, *content, *author, *time, *files;
+
+    id = json_object_get(doc, "id");
+    author = ngx_guildlog_event_reach(doc, "author.id");
+    time = json_object_get(doc, "time");
+    files = json_object_get(doc, "files");
+    content = m->event->what == NGX_GUILDLOG_EVENT_MESSAGE_UPDATE
+              ? json_incref(json_object_get(doc, "content"))
+              : ngx_guildlog_known_said(doc);
 
     message = json_object();
 
-    value = json_object_get(doc, "id");
-    value = value ? value : json_object_get(m->event->d, "id");
-
-    if (json_object_set(message, "id", value) != 0) {
-        goto failed;
-    }
-
-    value = m->event->what == NGX_GUILDLOG_EVENT_MESSAGE_UPDATE
-            ? json_incref(json_object_get(doc, "content"))
-            : ngx_guildlog_known_said(doc);
-
-    if (value && json_object_set_new(message, "content", value) != 0) {
-        goto failed;
-    }
-
-    value = ngx_guildlog_event_reach(doc, "author.id");
-
-    if (ngx_guildlog_event_id(value)
-        && json_object_set(message, "authorId", value) != 0)
+    if ((content && json_object_set_new(message, "content", content) != 0)
+        || json_object_set(message, "id",
+                           id ? id : json_object_get(m->event->d, "id")) != 0
+        || (ngx_guildlog_event_id(author)
+            && json_object_set(message, "authorId", author) != 0)
+        || (json_is_integer(time)
+            && json_object_set(message, "timestamp", time) != 0)
+        || (files && json_object_set(message, "attachments", files) != 0))
     {
-        goto failed;
-    }
-
-    value = json_object_get(doc, "time");
-
-    if (json_is_integer(value)
-        && json_object_set(message, "timestamp", value) != 0)
-    {
-        goto failed;
-    }
-
-    value = json_object_get(doc, "files");
-
-    if (value && json_object_set(message, "attachments", value) != 0) {
-        goto failed;
+        json_decref(message);
+        return NULL;
     }
 
     return message;
-
-failed:
-
-    json_decref(message);
-    return NULL;
 }
 
 

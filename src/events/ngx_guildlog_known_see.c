@@ -22,7 +22,7 @@ typedef struct {
 
 
 static ngx_int_t see_parts(ngx_guildlog_known_t *known,
-    ngx_guildlog_event_t *event, const see_part_t *parts, ngx_uint_t most);
+    ngx_guildlog_event_t *event, ngx_uint_t most);
 static ngx_int_t see_one(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event);
 static ngx_int_t see_audit(ngx_guildlog_known_t *known,
@@ -62,9 +62,9 @@ static ngx_int_t see_put(ngx_guildlog_known_t *known,
     json_t *doc, ngx_int_t rc);
 
 
-/* roles before members, channels before the threads in them */
+/* of a packet: roles before members, channels before the threads in them */
 
-static const see_part_t  see_guild_parts[] = {
+static const see_part_t  see_lists[] = {
     { "roles", see_role },
     { "channels", see_channel },
     { "threads", see_channel },
@@ -75,23 +75,6 @@ static const see_part_t  see_guild_parts[] = {
     { "emojis", see_thing },
     { "soundboard_sounds", see_thing },
     { "stage_instances", see_thing },
-    { NULL, NULL }
-};
-
-static const see_part_t  see_members_parts[] = {
-    { "members", see_member },
-    { NULL, NULL }
-};
-
-static const see_part_t  see_threads_parts[] = {
-    { "threads", see_channel },
-    { NULL, NULL }
-};
-
-static const see_part_t  see_things_parts[] = {
-    { "stickers", see_thing },
-    { "emojis", see_thing },
-    { "soundboard_sounds", see_thing },
     { NULL, NULL }
 };
 
@@ -193,29 +176,10 @@ ngx_int_t
 ngx_guildlog_known_see(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, ngx_uint_t most)
 {
-    ngx_int_t          rc;
-    const see_part_t  *parts;
+    ngx_int_t  rc;
 
     if (event->guild == 0 || !json_is_object(event->d)) {
         return NGX_OK;
-    }
-
-    switch (event->what) {
-    case NGX_GUILDLOG_EVENT_GUILD:
-        parts = json_is_true(json_object_get(event->d, "unavailable"))
-                ? NULL : see_guild_parts;
-        break;
-    case NGX_GUILDLOG_EVENT_MEMBERS:
-        parts = see_members_parts;
-        break;
-    case NGX_GUILDLOG_EVENT_THREADS:
-        parts = see_threads_parts;
-        break;
-    case NGX_GUILDLOG_EVENT_THINGS:
-        parts = see_things_parts;
-        break;
-    default:
-        parts = NULL;
     }
 
     if (!event->done) {
@@ -230,25 +194,37 @@ ngx_guildlog_known_see(ngx_guildlog_known_t *known,
         }
     }
 
-    return parts ? see_parts(known, event, parts, most) : NGX_OK;
+    if (event->what == NGX_GUILDLOG_EVENT_LISTS
+        || (event->what == NGX_GUILDLOG_EVENT_GUILD
+            && !json_is_true(json_object_get(event->d, "unavailable"))))
+    {
+        return see_parts(known, event, most);
+    }
+
+    return NGX_OK;
 }
 
 
 static ngx_int_t
 see_parts(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
-    const see_part_t *parts, ngx_uint_t most)
+    ngx_uint_t most)
 {
-    json_t     *item;
-    ngx_int_t   rc;
+    json_t            *item;
+    ngx_int_t          rc;
+    const see_part_t  *list;
 
-    while (parts[event->part].name) {
+    for ( ;; ) {
+        list = &see_lists[event->part];
+
+        if (list->name == NULL) {
+            return NGX_OK;
+        }
 
         if (most-- == 0) {
             return NGX_AGAIN;
         }
 
-        if (ngx_guildlog_event_next_of(event, parts[event->part].name,
-                                       &event->nth, &item)
+        if (ngx_guildlog_event_next_of(event, list->name, &event->nth, &item)
             != NGX_OK)
         {
             return NGX_ERROR;
@@ -260,15 +236,13 @@ see_parts(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
             continue;
         }
 
-        rc = parts[event->part].see(known, event, item);
+        rc = list->see(known, event, item);
         json_decref(item);
 
         if (rc != NGX_OK) {
             return rc;
         }
     }
-
-    return NGX_OK;
 }
 
 
