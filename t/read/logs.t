@@ -280,6 +280,13 @@ for my $plan (qw(free pro_lite)) {
         ->status, 404, 'as has another server';
 }
 
+# an ID is a number: what stood before a block was made is found as it is behind
+
+record({ executor => { id => '00808' }, channel => { id => '0909' } },
+    { executor => { id => '808' }, channel => { id => '909' } });
+is page($_)->{total}, 2, "$_: zeros in front change nothing"
+    for qw(member=808 member=00808 channel=909 channel=0000909);
+
 # as some clients send lists
 
 is_deeply page('type[]=5&type%5B%5D=101')->{categoryCounts},

@@ -67,8 +67,8 @@ language plpgsql stable security definer
 set search_path = guildlog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
-    place   constant text := '"id":"' || channel || '"';
-    person  constant text := '"id":"' || member || '"';
+    place   constant text := channel || '"';    -- with zeros in front, too
+    person  constant text := member || '"';
     room    int := bytes;
     next    bigint;
     late    bigint[];
