@@ -35,6 +35,11 @@ select to_regclass('guildlog.schema_version') is null as new \gset
 
 begin;
 
+-- The keeper of before knew its turn by this lock. It takes it before any table,
+-- and so does what follows.
+
+select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
+
 \ir roles.sql
 
 create extension if not exists pg_trgm;
@@ -92,6 +97,7 @@ create table if not exists schema_version (
 \if :whole
 \else
     begin;
+    select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 \endif
 
 -- From here on all is in one transaction.
@@ -106,10 +112,6 @@ create table if not exists schema_version (
 -- new arguments come last and have a default, columns are only added.
 
 \ir drop.sql
-
--- The keeper of before knew its turn by this lock.
-
-select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 
 \ir data.sql
 

@@ -7,6 +7,7 @@ use Guildlog;
 use Guildlog::Clock;
 use Guildlog::Cluster;
 use File::Temp qw(tempdir);
+use POSIX ();
 
 my $dir = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
 chmod 0711, $dir;
@@ -108,6 +109,30 @@ sub changed {
 }
 
 
+# what the keeper of an earlier version does in its turn, which is longer than usual:
+# it has its lock when the upgrade begins, and then reads tables
+sub keeper_of_before {
+    my ($database) = @_;
+
+    defined(my $pid = fork) or die "fork: $!";
+    if (!$pid) {
+        my $ok = eval {
+            my $dbh = $cluster->connect($database);
+            $dbh->begin_work;
+            $dbh->do(q(select pg_advisory_xact_lock(hashtext('guildlog.keeper'))));
+            wait_for { $dbh->selectrow_array(q(select count(*) from pg_locks
+                where locktype = 'advisory' and not granted)) } 120, 'the upgrade';
+            rows($dbh);
+            $dbh->commit;
+            1;
+        };
+        warn $@ if !$ok;
+        POSIX::_exit(!$ok);
+    }
+    return $pid;
+}
+
+
 for my $file (sort glob 't/install/stores/*.sql.xz') {
     my ($version) = $file =~ m{(\d+)\.sql};
     my $dump = qx{xz -dc "$file"};
@@ -131,9 +156,14 @@ for my $file (sort glob 't/install/stores/*.sql.xz') {
     is_deeply [grep { !$before->{$_} } keys %$before], [],
         "$version: something is in every table";
 
+    my $keeper = keeper_of_before($name);
+    wait_for { $dbh->selectrow_array(q(select count(*) from pg_locks
+        where locktype = 'advisory' and granted)) } 60, 'the keeper of before';
     is_deeply [client('guildlog_owner', 'owner', '', 'psql', qw(-X -q -v
             operator=guildlog -v worker=guildlog -f sql/install.sql -d), $name)],
         [1, ''], "$version: it is upgraded";
+    waitpid $keeper, 0;
+    is $?, 0, "$version: beside a keeper of before";
 
     my $after = rows($dbh);
     is_deeply [grep { /^(?!keeper(?:_parked)?$|schema_version$|log_c[ho]|search_)/
