@@ -56,10 +56,12 @@ sub old_deb {
     my $deb = _built("$tree/.build/package/$suite");
     return $deb if $deb;
 
-    # the package of before, by the tool of today
-    chomp($deb = shell('mkdir -p "$1"; git -C "$top" archive "$2" '
+    # by the first tool that builds for a suite: today's asks for more than that
+    # tree has
+    chomp($deb = shell('mkdir -p "$1"; cd "$top"; git archive "$2" '
         . '| tar -xC "$1"; touch "$1/CHANGES"; '
-        . 'cp "$top"/util/{package,lib.sh,sbom} "$1/util"; "$1/util/package" "$3"',
+        . 'git archive 32cfa8b0 util/package util/lib.sh | tar -xC "$1"; '
+        . '"$1/util/package" "$3"',
         $tree, $commit, $suite) // die "no package of $commit\n");
     return $deb;
 }
