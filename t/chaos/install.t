@@ -76,6 +76,19 @@ for my $suite (Guildlog::Machine::suites()) {
         . q(need "${packages_run[@]}"'), "$suite: the quick start's packages");
     unlike $machine->goes_well('pg_lsclusters -h; ls /etc/rc3.d', 'they'),
         qr/main|S\d\dnginx/, 'begin nothing';
+
+    # what cannot be built
+
+    $machine->goes_well("cp -r /tmp/guildlog /tmp/broken && echo '#error nonsense' "
+        . '>> /tmp/broken/src/base/ngx_guildlog.h', 'a source is broken');
+    my ($ok, $said) = $machine->on('/tmp/broken/util/install --server-name '
+        . 'logs.example');
+    ok !$ok, '... so nothing is installed';
+    like $said, qr/error: #error nonsense.*^install: the package was not built$/ms,
+        '... and why is told' or diag $said;
+    $machine->goes_well("nginx -t && ! test -e $keys && ! test -e $conf && "
+        . 'rm -r /tmp/broken', 'nothing of it stays');
+
     my $began = time;
     my $took = sub {
         diag sprintf '%s: %.1f s to %s', $suite, time - $began, $_[0];
@@ -90,7 +103,7 @@ for my $suite (Guildlog::Machine::suites()) {
     my $install = '/usr/share/guildlog/util/install';
     my $before = $machine->files;
 
-    my ($ok, $said) = $machine->on("$install --check");
+    ($ok, $said) = $machine->on("$install --check");
     ok !$ok, 'before the installation the check finds what is missing';
     like $said, qr/^wrong: there is no \Q$conf/m, 'and says so in a sentence';
 
@@ -187,6 +200,60 @@ for my $suite (Guildlog::Machine::suites()) {
     $machine->goes_well('umount /var/log/nginx /tmp/full; '
         . 'nginx -s reopen', 'there is room again');
 
+    # the same with that of the database: what is there can be read, what is refused is
+    # told, and all that was not refused is there afterwards
+
+    my $main = $machine->goes_well('cd /var/lib/postgresql; echo $PWD/*/main',
+        'the database') =~ s/\n//r;
+    $machine->goes_well('mkdir /tmp/small; service postgresql stop && '
+        . "mount -t tmpfs -o size=\$((\$(du -sm $main | cut -f1) + 20))m none "
+        . "/tmp/small && cp -a $main/. /tmp/small && mount --bind /tmp/small $main && "
+        . "service postgresql start && for i in \$(seq 300); do "
+        . "$api/api/servers/$server/logs -f -o /dev/null && exit; sleep 0.1; done; "
+        . 'exit 1', 'on a small disk');
+    my $first_entry = "$api/api/servers/$server/logs/export?format=ndjson "
+        . '| grep hello';
+    my $ready = "for i in \$(seq 300); do $install --check 2> /dev/null && exit; "
+        . 'sleep 0.1; done; exit 1';
+    $machine->write('/root/fill', <<'PERL');
+my ($server, $room) = @ARGV;
+system 'cat /dev/zero > /tmp/small/zeros 2> /dev/null';
+truncate '/tmp/small/zeros', (-s '/tmp/small/zeros') - ($room << 20) or die;
+for my $n (1 .. 1000) {
+    open my $body, '>', '/tmp/body' or die;
+    print {$body} '[', join(',', map { qq({"event_id":"fill$n-$_","type":5,)
+        . '"content":"' . 'filler ' x 200 . '"}' } 1 .. 20), ']';
+    close $body;
+    my $said = qx{curl -sS -w ' %{http_code}' -d \@/tmp/body \\
+        -H 'Content-Type: application/json' \\
+        --unix-socket /run/guildlog/operator.sock \\
+        http://localhost/servers/$server/logs};
+    next if $said =~ / 200$/;
+    print 20 * ($n - 1), " entries, then $said\n";
+    exit;
+}
+PERL
+    my ($taken, $then) = $machine->goes_well("perl /root/fill $server 4",
+        'the disk is filled') =~ /^(\d+) entries, then (.*)/ms;
+    ok $taken, 'entries are recorded';
+    like $then, qr/"code": ?"[a-z_]+".* 503$/s, '... until one is refused';
+    like $machine->goes_well("$api/api/servers/$server/logs?limit=5", 'the log'),
+        qr/filler/, 'can be read';
+    ($ok, $said) = $machine->on("$install --check");
+    ok !$ok && $said =~ m{^wrong: there is no room: \Q$main\E has \d MB left\n +make}m,
+        'what is wrong is told' or diag $said;
+    ($ok, $said) = $machine->on($first_one);
+    ok !$ok && $said =~ /there is no room: .*make some/, '... as by an installation'
+        or diag $said;
+    $machine->goes_well("rm /tmp/small/zeros; mount -o remount,size=1g /tmp/small; "
+        . $ready, 'with room again all is well');
+    is $machine->goes_well("$api/api/servers/$server/logs/export?format=ndjson "
+        . '| grep -c filler', 'what was recorded'), "$taken\n", 'is there';
+    $machine->goes_well('service postgresql stop && '
+        . "umount $main && rm -r $main && cp -a /tmp/small $main && umount /tmp/small "
+        . "&& rmdir /tmp/small && service postgresql start && $ready",
+        'on the disk of before');
+
     # a certificate takes the place of another only if it can
 
     my $was = $machine->goes_well("cat $keys/server.crt", 'the certificate');
@@ -281,7 +348,7 @@ PERL
     $machine->goes_well("$install --check", 'nothing is wrong');
     isnt $machine->goes_well('cat /run/nginx.pid', 'the master'), $began_as,
         'is another one';
-    like $machine->goes_well("$api/api/servers/$server/logs", 'the log'),
+    like $machine->goes_well($first_entry, 'the log'),
         qr/"content": ?"hello"/, 'is served';
 
     # what nginx cannot bind does not stay, and another site is told of
@@ -319,7 +386,7 @@ PERL
     $machine->goes_well('dpkg -i /tmp/guildlog.deb', 'the package again');
     $machine->goes_well("$install --server-name logs.example",
         'the installation over what was kept');
-    like $machine->goes_well("$api/api/servers/$server/logs", 'the log'),
+    like $machine->goes_well($first_entry, 'the log'),
         qr/"content": ?"hello"/, 'still has it, for the same token';
     $machine->goes_well("$install --remove --data", 'the removal of all');
     $took->('the end');
