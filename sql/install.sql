@@ -35,8 +35,8 @@ select to_regclass('guildlog.schema_version') is null as new \gset
 
 begin;
 
--- The keeper of before knew its turn by this lock. It takes it before any table,
--- and so does what follows.
+-- The keeper of before knew its turn by this lock. It takes it before any
+-- table, and so does what follows.
 
 select pg_advisory_xact_lock(hashtext('guildlog.keeper')) \g /dev/null
 
