@@ -252,6 +252,9 @@ void ngx_guildlog_db_conn_close(ngx_guildlog_db_conn_t *conn);
 void ngx_guildlog_db_conn_fail(ngx_guildlog_db_conn_t *conn,
     const char *cause);
 
+/* in another file than its queues, which clang's analyzer does not follow */
+void ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn);
+
 /* posts the read event if TLS has bytes that raise none */
 void ngx_guildlog_db_conn_read_pending(ngx_guildlog_db_conn_t *conn);
 

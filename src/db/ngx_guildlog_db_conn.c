@@ -550,6 +550,13 @@ db_conn_drop(ngx_guildlog_db_conn_t *conn)
 }
 
 
+void
+ngx_guildlog_db_conn_free(ngx_guildlog_db_conn_t *conn)
+{
+    ngx_free(conn);
+}
+
+
 /*
  * Where a database is: its hosts and their addresses.  They are found when the
  * configuration is read, and again at run time if nginx has a resolver.  libpq

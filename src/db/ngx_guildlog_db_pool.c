@@ -441,7 +441,7 @@ db_pool_free_ended(ngx_guildlog_db_pool_t *pool)
             unsent = 0;
         }
 
-        ngx_free(conn);
+        ngx_guildlog_db_conn_free(conn);
     }
 }
 
