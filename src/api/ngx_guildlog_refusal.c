@@ -208,7 +208,7 @@ refusal_find(const ngx_str_t *sentence, refusal_told_t *told)
     const refusal_t  *row;
 
     last = sentence->data + sentence->len;
-    ngx_str_null(&told->path);
+    ngx_memzero(told, sizeof(refusal_told_t));
 
     row = refusal_row(sentence->data, last, told);
 

@@ -53,7 +53,7 @@ end $$;
 -- By arrival: entries behind one (at; null: from the first on), ascending. By
 -- id: descending, below one. Of the ids in [low, high), the arrivals in (since,
 -- until], and of that channel and member where these are given, or nearly so:
--- what else has these ids may come, too. This ends after so many bytes of
+-- what else ends in these ids may come, too. This ends after so many bytes of
 -- documents, or when 2,048 by arrival were looked at. The last row has no
 -- document: its id, be it one or an arrival, is where the next call goes on;
 -- null is the end. No row: who asks may not read it.
