@@ -22,6 +22,26 @@ begin
 end $$;
 
 
+-- Does somebody read it by its own name, and not as a part of the whole? Of who
+-- reads the whole each is waited for, and there is always another one.
+
+create or replace function partition_held(parent text, name text)
+returns boolean language plpgsql stable as $$
+declare
+    whole  constant regclass := to_regclass(format('guildlog.%I', parent));
+    part   constant regclass := to_regclass(format('guildlog.%I', name));
+begin
+    return exists (
+        select from pg_locks l
+          join pg_database d on d.oid = l.database
+         where d.datname = current_database()
+           and l.pid is distinct from pg_backend_pid()
+           and l.relation in (whole, part)
+         group by l.virtualtransaction
+        having bool_and(l.relation = part));
+end $$;
+
+
 -- Is anything of it in no block yet?
 
 create or replace function partition_hot(name text, high timestamptz)
@@ -67,8 +87,8 @@ begin
 end $$;
 
 
--- Takes the oldest one away, if nothing needs it; whether there is more to do
--- at once.
+-- Takes the oldest one away that nothing needs; whether there is more to do at
+-- once.
 
 create or replace function partition_drop(budget int)
 returns boolean language plpgsql as $$
@@ -76,23 +96,27 @@ declare
     past  record;
 begin
     perform pg_advisory_xact_lock(hashtext('guildlog.partitions'));
-    select * into past from partitions_expired() limit 1;
 
-    if not found then
-        return false;
-    end if;
+    for past in
+        select * from partitions_expired() e
+         where not partition_held(e.parent, e.name)
+    loop
+        if past.parent = 'log_arrival' then
+            if search_forgets(past.high) then
+                return true;
+            end if;
 
-    if past.parent = 'log_arrival' then
-        if search_forgets(past.high) then
-            return true;
-        elsif partition_hot(past.name, past.high) then
-            return false;
-        elsif partition_carry(past.name, budget) > 0 then
-            return true;
+            continue when partition_hot(past.name, past.high);
+
+            if partition_carry(past.name, budget) > 0 then
+                return true;
+            end if;
         end if;
-    end if;
 
-    return partitions_take(past.parent, array[past.name]);
+        return partitions_take(past.parent, array[past.name]);
+    end loop;
+
+    return false;
 end $$;
 
 
@@ -108,7 +132,9 @@ begin
 
     for past in
         select e.parent, (array_agg(e.name order by e.high))[: 50] as names
-          from partitions_expired(true) e group by e.parent
+          from partitions_expired(true) e
+         where not partition_held(e.parent, e.name)
+         group by e.parent
     loop
         did := partitions_take(past.parent, past.names) or did;
     end loop;
@@ -119,21 +145,24 @@ end $$;
 
 -- Takes these away; false: somebody was in the way. Whoever reads or records
 -- holds the table for a moment: it is asked for again and again without
--- waiting, for nobody should wait behind it.
+-- waiting, for nobody should wait behind it. The last time it waits, since a
+-- table may be in use at each moment; who waits behind it does so for as long.
 
 create or replace function partitions_take(parent text, names text[])
-returns boolean language plpgsql set lock_timeout = '200ms' as $$
+returns boolean language plpgsql set lock_timeout = '50ms' as $$
 declare
     name  text;
+    mode  text;
 begin
     for i in 1 .. 40 loop
+        mode := 'in access exclusive mode'
+                || case when i < 40 then ' nowait' else '' end;
+
         begin
-            execute format('lock table only %I in access exclusive mode '
-                           'nowait', parent);
+            execute format('lock table only %I %s', parent, mode);
 
             foreach name in array names loop
-                execute format('lock table only %I in access exclusive mode '
-                               'nowait', name);
+                execute format('lock table only %I %s', name, mode);
                 execute format('drop table %I', name);
             end loop;
 
