@@ -128,7 +128,7 @@ static ngx_uint_t find_is_cut(const ngx_guildlog_find_t *find,
 static void find_count(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment, ngx_uint_t type, ngx_uint_t from,
     ngx_uint_t to, ngx_uint_t below);
-static void find_count_slots(ngx_guildlog_find_t *find,
+static ngx_int_t find_count_slots(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment, const ngx_guildlog_slice_t *slice,
     ngx_uint_t type, ngx_uint_t from, ngx_uint_t to);
 static ngx_uint_t find_slot(const ngx_guildlog_find_t *find, int64_t id);
@@ -1076,8 +1076,8 @@ find_ids(ngx_guildlog_find_t *find, ngx_guildlog_find_segment_t *segment)
                    segment->first < find->top ? kind->to : kind->from);
 
         if (find->slots) {
-            find_count_slots(find, segment, NULL, kind->type, kind->from,
-                             kind->to);
+            (void) find_count_slots(find, segment, NULL, kind->type,
+                                    kind->from, kind->to);
         }
     }
 
@@ -1178,7 +1178,7 @@ find_count(ngx_guildlog_find_t *find, ngx_guildlog_find_segment_t *segment,
 
 /* those of a type, in the order of their ids; slice NULL: all in one slot */
 
-static void
+static ngx_int_t
 find_count_slots(ngx_guildlog_find_t *find,
     ngx_guildlog_find_segment_t *segment, const ngx_guildlog_slice_t *slice,
     ngx_uint_t type, ngx_uint_t from, ngx_uint_t to)
@@ -1195,10 +1195,16 @@ find_count_slots(ngx_guildlog_find_t *find,
                                      slots->first + (slot + 1) * slots->step)
                     : to;
 
+        if (end == from) {
+            return find_bad(find, slice->key);
+        }
+
         slots->counts[slot][type] += ngx_guildlog_segment_count(segment->found,
                                                                 from, end);
         from = end;
     }
+
+    return NGX_OK;
 }
 
 
@@ -1231,8 +1237,11 @@ find_ids_whole(ngx_guildlog_find_t *find, ngx_guildlog_slice_t *slice)
 
         find_count(find, segment, kind->type, low, high, top);
 
-        if (find->slots) {
-            find_count_slots(find, segment, slice, kind->type, low, high);
+        if (find->slots
+            && find_count_slots(find, segment, slice, kind->type, low, high)
+               != NGX_OK)
+        {
+            return NGX_ERROR;
         }
 
         if (find_ids_take(find, slice, kind->type, low, top) != NGX_OK) {

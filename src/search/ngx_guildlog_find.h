@@ -14,7 +14,8 @@
  * segment(), wants() and slice() may return NGX_ERROR: find->bad: the body of
  * segment bad_key is not as it must be; or no memory.  A call looks at one
  * segment at most, or at one slice: what the builder makes is small enough for
- * that.  doc() takes the time that the matcher takes.
+ * that; a stored one of an earlier builder has up to 32 MB and takes longer.
+ * doc() takes the time that the matcher takes.
  */
 
 #ifndef _NGX_GUILDLOG_FIND_H_INCLUDED_
