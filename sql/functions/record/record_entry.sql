@@ -71,18 +71,19 @@ begin
     return (
         select coalesce(jsonb_agg(jsonb_build_object(
                    'key', c ->> 'key',
-                   'old', change_given(coalesce(nullif(c -> 'old', 'null'),
-                                                c -> 'old_value')),
-                   'new', change_given(coalesce(nullif(c -> 'new', 'null'),
-                                                c -> 'new_value')))
+                   'old', change_number(coalesce(
+                              nullif(c -> 'old', 'null'),
+                              change_given(c -> 'old_value'))),
+                   'new', change_number(coalesce(
+                              nullif(c -> 'new', 'null'),
+                              change_given(c -> 'new_value'))))
                    order by place), '[]')
           from jsonb_array_elements(changes) with ordinality u (c, place));
 end $$;
 
 
 -- A value of the platform: what is none of ours is kept as the text of its
--- JSON, and what is too long is cut. So is a number beyond 64 bits, which would
--- have all its digits from now on.
+-- JSON, and what is too long is cut.
 
 create or replace function change_given(value jsonb)
 returns jsonb language plpgsql immutable as $$
@@ -96,16 +97,25 @@ begin
                             where not change_item(i.it))))
     then
         return to_jsonb(left(value::text, 1024));
-    elsif jsonb_typeof(value) = 'number'
-      and value::numeric not between -9223372036854775808
-                                 and 9223372036854775807
-    then
-        return to_jsonb(case when abs(value::numeric) < 1e308
-                             then value::float8::text
-                             else left(value::text, 1024) end);
     end if;
 
     return value;
+end $$;
+
+
+-- A number that nginx can read: one beyond 64 bits, or with very many digits,
+-- is a text, since a jsonb writes all of them.
+
+create or replace function change_number(value jsonb)
+returns jsonb language plpgsql immutable as $$
+begin
+    return case when jsonb_typeof(value) <> 'number' then value
+                when value::numeric between -9223372036854775808
+                                        and 9223372036854775807
+                     and scale(value::numeric) <= 400 then value
+                when abs(value::numeric) between 1e-300 and 1.797e308
+                then to_jsonb(value::float8::text)
+                else to_jsonb(left(value::text, 1024)) end;
 end $$;
 
 
