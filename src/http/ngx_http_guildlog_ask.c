@@ -6,6 +6,10 @@
 #include "http/ngx_http_guildlog_ask.h"
 
 
+/* ms: an answer is not to be had in less */
+#define ASK_LEAST  500
+
+
 static void ask_line(void);
 static void ask_line_look(ngx_event_t *ev);
 static ngx_msec_t ask_next(ngx_guildlog_asks_e who);
@@ -31,7 +35,7 @@ static struct {
     ngx_event_t                    look;
 } ask_all = {
     { NULL }, (ngx_socket_t) -1,
-    { .data = &ask_all, .handler = ask_line_look }
+    { .data = &ask_all, .handler = ask_line_look, .cancelable = 1 }
 };
 
 
@@ -124,17 +128,22 @@ static ngx_msec_t
 ask_next(ngx_guildlog_asks_e who)
 {
     ngx_msec_t                ms;
+    ngx_msec_int_t            left;
     ngx_http_guildlog_ask_t  *ask;
 
     ask = ngx_queue_data(ngx_queue_head(&ask_lines[who]),
                          ngx_http_guildlog_ask_t, queue);
 
-    ms = ngx_guildlog_pace_ask(&ngx_http_guildlog_worker.pace,
-                               ngx_current_msec, who);
+    left = (ngx_msec_int_t) (ask->until - ngx_current_msec) - ASK_LEAST;
+
+    ms = left > 0 ? ngx_guildlog_pace_ask(&ngx_http_guildlog_worker.pace,
+                                          ngx_current_msec, who)
+                  : 1;
+
     if (ms == 0) {
         ask_send(ask);
 
-    } else if ((ngx_msec_int_t) (ask->until - ngx_current_msec - ms) <= 0) {
+    } else if ((ngx_msec_int_t) ms >= left) {
         ask_fail(ask, 1);
         ms = 0;
     }
@@ -214,7 +223,7 @@ ask_unsent(ngx_event_t *ev)
     ngx_http_guildlog_ask_t *ask = ev->data;
 
     ask->handler(ask->data, NULL,
-                 ask->late ? "the requests this machine may send were used up"
+                 ask->late ? "this machine may not send more for now"
                  : "the request could not be sent from this machine");
 }
 

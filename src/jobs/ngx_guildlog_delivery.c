@@ -191,6 +191,10 @@ delivery_tick(ngx_event_t *ev)
         return;
     }
 
+    /* whose place this worker took may have left some */
+
+    ngx_guildlog_pace_grants(&d->pace);
+
     if (d->lease == NULL
         && ((ngx_exiting && !d->leaves)
             || ngx_guildlog_delivery_due(d->lease_at)))

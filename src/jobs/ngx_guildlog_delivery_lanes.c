@@ -822,8 +822,6 @@ ngx_guildlog_delivery_slots(ngx_guildlog_delivery_t *d)
     ngx_guildlog_lane_t   *lane;
     ngx_guildlog_guild_t  *guild;
 
-    ngx_guildlog_pace_grants(&d->pace);
-
     if (!delivery_slot_safe(d)) {
         return;
     }

@@ -327,7 +327,7 @@ static ngx_msec_t
 pace_ask_waits(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 {
     ngx_msec_t                   ms, next, lanes;
-    ngx_uint_t                   n, ahead;
+    ngx_uint_t                   n, ahead, granted;
     ngx_guildlog_pace_shared_t  *shared;
 
     shared = pace->shared;
@@ -335,17 +335,18 @@ pace_ask_waits(ngx_guildlog_pace_t *pace, ngx_msec_t now)
 
     if (pace->slots) {
         n = pace_free(pace, now, &next);
+        granted = shared->granted;
 
         if (next == 0) {
             next = PACE_GRACE;
         }
 
-        if (n <= shared->granted) {
+        if (n <= granted) {
             return next;
         }
 
         lanes = pace_left(&shared->lanes_to, now);
-        ahead = lanes || n - shared->granted <= pace->slots / 2;
+        ahead = lanes || n - granted <= pace->slots / 2;
 
         if (ahead && shared->ahead + PACE_SHARE > PACE_SAVED) {
             return lanes ? lanes : next;
