@@ -160,7 +160,7 @@ for my $text ("\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf",
 }
 
 wrong 'an English title beside that of the list', 'conf/viewer/languages/en-US.tsv',
-    6, sub { s/(\n\n)/$1memberJoin\tMember joined\n/ if !/^memberJoin/m };
+    'executor', sub { s/(\n\n)/$1memberJoin\tMember joined\n/ if !/^memberJoin/m };
 wrong 'like a language that there is not', 'conf/viewer/languages/en-GB.tsv', 'like',
     sub { s/^like\ten-US/like\ten-AU/m };
 wrong 'like two', 'conf/viewer/languages/en-GB.tsv', line_of('conf/viewer/languages/en-GB.tsv',

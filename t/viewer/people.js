@@ -227,8 +227,8 @@ async function whole() {
     await page.context().grantPermissions(['clipboard-read',
         'clipboard-write']);
     await lines(page).first().click();
-    is(await entry.locator('.named').evaluateAll((all) => all.map((node) =>
-        [node.querySelector('.avatar').textContent,
+    await soon(() => entry.locator('.named').evaluateAll((all) =>
+        all.map((node) => [node.querySelector('.avatar').textContent,
             node.querySelector('span').textContent])),
     [['A', 'Ann'], ['B', 'Bob']], 'who, by face and name');
     ok(!/\b20[12]\b/.test(await entry.locator('.facts').first().innerText()),
