@@ -269,7 +269,8 @@ end $$;
 -- Of who has left, or was in voice, the moment is known, so that a second
 -- instance of a bot tells nothing twice: within 24 hours. Looks at so many rows
 -- from where it ended the last time, and deletes those that are older. A server
--- with a row that cannot be read is left out for a while. Undone: such rows.
+-- with a row that cannot be read is left out for a while, if it still has one.
+-- Undone: such rows.
 
 create or replace function keeper_known(budget int, out more boolean,
     out lag bigint)
@@ -287,6 +288,13 @@ declare
     bad     record;
 begin
     more := false;
+
+    perform keeper_unpark('known', p.guild_id, 0::smallint)
+       from keeper_parked p
+      where p.task = 'known' and p.until <= clock_timestamp()
+        and not exists (select from known x
+                         where x.guild_id = p.guild_id
+                           and known_gone(x.kind, x.doc, before) is null);
 
     with seen as materialized (
         select x.guild_id, x.kind, x.id,

@@ -3,7 +3,7 @@
 
 \ir ../setup.psql
 \ir ../segments.psql
-select plan(76);
+select plan(77);
 
 delete from keeper;
 
@@ -403,10 +403,11 @@ select is(pg_temp.turn('known'), null, 'its server is left out for a while');
 select is(array_agg(k.guild_id order by k.guild_id), array[:bad]::bigint[],
           '... and others are not')
   from known k where k.id = 9;
-delete from keeper_parked;
+update keeper_parked set until = now();
 delete from known k where k.guild_id = :bad and k.id = 7;
 select is(pg_temp.turn('known'), null, 'when it is mended');
 select is(count(*)::int, 0, '... it is done as well') from known k where k.id = 9;
+select is(count(*)::int, 0, '... and nobody is left out') from keeper_parked;
 
 select * from finish();
 rollback;
