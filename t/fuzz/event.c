@@ -5,9 +5,10 @@
  * ngx_guildlog_entry.c, ngx_guildlog_event.c, ngx_guildlog_event_entry.c,
  * ngx_guildlog_event_put.c, ngx_guildlog_event_table_data.c,
  * ngx_guildlog_json.c, ngx_guildlog_known.c, ngx_guildlog_known_see.c,
- * ngx_guildlog_known_text.c, ngx_guildlog_language_data.c,
- * ngx_guildlog_pair.c, ngx_guildlog_refusal.c, ngx_guildlog_row.c,
- * ngx_guildlog_utf8.c, ngx_guildlog_value.c.
+ * ngx_guildlog_known_text.c, ngx_guildlog_language.c,
+ * ngx_guildlog_language_data.c, ngx_guildlog_pair.c,
+ * ngx_guildlog_refusal.c, ngx_guildlog_row.c, ngx_guildlog_utf8.c,
+ * ngx_guildlog_value.c.
  *
  * A body of packets of the platform, as an array or a line each.  Whatever they
  * hold, what is made of them can be told the database, and entries keep the

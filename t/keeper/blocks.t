@@ -161,7 +161,10 @@ my $kill = sub {
          where datname = current_database() and state = 'active'
            and query ~ 'keeper_step' and pid <> pg_backend_pid()) x));
 };
-for (1 .. $rounds) {
+
+# one that was killed comes again after five seconds
+my $until = time + 120;
+for (my $n = 0; $n < $rounds || $killed <= 3 && time < $until; $n++) {
     record(between(1, 60), sub { chance(0.7) ? 0 : rand() ** 2 * 20 * DAY });
     $kill->();
     exact(3, 'a page while blocks are made');
