@@ -68,7 +68,10 @@ select pg_temp.wrong(:guild, '5 days') \g /dev/null
 select pg_temp.send(:guild, 40, 'later') \g /dev/null
 drop table log_arrival_past;
 select partition_make('log_arrival', today() - i, today() - i + 1)
-  from generate_series(1, 6) i \g /dev/null
+  from generate_series(1, 6) i
+ where to_regclass('guildlog.log_arrival_'
+                   || to_char(today() - i, 'YYYYMMDD')) is null
+\g /dev/null
 update log_arrival set recorded_at = now() - interval '5 days'
  where guild_id = :guild and event_id like 'later%';
 update log_head set since = '-infinity' where guild_id = :guild;
