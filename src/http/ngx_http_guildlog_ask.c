@@ -167,16 +167,19 @@ ask_leave(ngx_http_guildlog_ask_t *ask)
 static void
 ask_send(ngx_http_guildlog_ask_t *ask)
 {
+    ngx_msec_t                        ms;
     ngx_guildlog_platform_request_t  *request;
 
     request = &ask->request;
+    ms = ask->until - ngx_current_msec;
 
     ask_leave(ask);
 
     ask->exchange = ngx_guildlog_client_send(ngx_http_guildlog_worker.client,
                           request->method, &request->path, &ask->authorization,
                           &request->type, &request->body,
-                          ask->until - ngx_current_msec, ask_answered, ask);
+                          ask->most ? ngx_min(ms, ask->most) : ms,
+                          ask_answered, ask);
 
     if (ask->exchange == NULL) {
         ask_fail(ask, 0);

@@ -20,6 +20,7 @@ typedef struct {
     ngx_str_t                      authorization;
     ngx_guildlog_asks_e            who;
     ngx_uint_t                     rank;     /* who has less comes first */
+    ngx_msec_t                     most;     /* for the answer alone; 0: any */
 
     /* called once, from the event loop.  response: NULL: it was not sent, and
        the phrase says why */
@@ -38,7 +39,7 @@ typedef struct {
 } ngx_http_guildlog_ask_t;
 
 
-/* ms: until it is answered */
+/* ms: until it is answered, its turn included */
 void ngx_http_guildlog_ask_start(ngx_http_guildlog_ask_t *ask, ngx_msec_t ms);
 
 /* the handler will not be called */
