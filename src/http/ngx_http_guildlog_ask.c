@@ -6,7 +6,7 @@
 #include "http/ngx_http_guildlog_ask.h"
 
 
-/* ms: an answer is not to be had in less */
+/* ms: no answer is to be had in less */
 #define ASK_LEAST  500
 
 
@@ -134,10 +134,11 @@ ask_next(ngx_guildlog_asks_e who)
     ask = ngx_queue_data(ngx_queue_head(&ask_lines[who]),
                          ngx_http_guildlog_ask_t, queue);
 
-    left = (ngx_msec_int_t) (ask->until - ngx_current_msec) - ASK_LEAST;
+    left = (ngx_msec_int_t) (ask->until - ngx_current_msec)
+           - (ask->answer ? 0 : ASK_LEAST);
 
     ms = left > 0 ? ngx_guildlog_pace_ask(&ngx_http_guildlog_worker.pace,
-                                          ngx_current_msec, who)
+                                          ngx_current_msec, who, ask->rank)
                   : 1;
 
     if (ms == 0) {
@@ -167,18 +168,17 @@ ask_leave(ngx_http_guildlog_ask_t *ask)
 static void
 ask_send(ngx_http_guildlog_ask_t *ask)
 {
-    ngx_msec_t                        ms;
     ngx_guildlog_platform_request_t  *request;
 
     request = &ask->request;
-    ms = ask->until - ngx_current_msec;
 
     ask_leave(ask);
 
     ask->exchange = ngx_guildlog_client_send(ngx_http_guildlog_worker.client,
                           request->method, &request->path, &ask->authorization,
                           &request->type, &request->body,
-                          ask->most ? ngx_min(ms, ask->most) : ms,
+                          ask->answer ? ask->answer
+                                      : ask->until - ngx_current_msec,
                           ask_answered, ask);
 
     if (ask->exchange == NULL) {

@@ -20,7 +20,7 @@ typedef struct {
     ngx_str_t                      authorization;
     ngx_guildlog_asks_e            who;
     ngx_uint_t                     rank;     /* who has less comes first */
-    ngx_msec_t                     most;     /* for the answer alone; 0: any */
+    ngx_msec_t                     answer;   /* ms for it; 0: what is left */
 
     /* called once, from the event loop.  response: NULL: it was not sent, and
        the phrase says why */
@@ -39,7 +39,7 @@ typedef struct {
 } ngx_http_guildlog_ask_t;
 
 
-/* ms: until it is answered, its turn included */
+/* ms: until it is sent; or answered, if it has no ms for that */
 void ngx_http_guildlog_ask_start(ngx_http_guildlog_ask_t *ask, ngx_msec_t ms);
 
 /* the handler will not be called */

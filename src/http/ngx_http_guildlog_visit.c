@@ -10,9 +10,8 @@
 #include "http/ngx_http_guildlog_ask.h"
 
 
-/* ms: for one answer of the platform, and with the turn that it waits for */
-#define VISIT_ASK_ANSWER    5000
-#define VISIT_ASK_PLATFORM  10000
+/* ms: for the turn of a question to the platform, and again for its answer */
+#define VISIT_ASK_PLATFORM  5000
 
 /* ms: after a limit that tells no time, and the longest that is believed */
 #define VISIT_ASK_AFTER     1000
@@ -469,7 +468,7 @@ visit_ask(ngx_http_guildlog_visit_t *visit, const char *path,
 {
     visit->ask.request.path.data = (u_char *) path;
     visit->ask.request.path.len = ngx_strlen(path);
-    visit->ask.most = VISIT_ASK_ANSWER;
+    visit->ask.answer = VISIT_ASK_PLATFORM;
     visit->answered = answered;
 
     ngx_http_guildlog_ask_start(&visit->ask, VISIT_ASK_PLATFORM);
@@ -695,8 +694,7 @@ visit_ask_answered(void *data, ngx_guildlog_client_response_t *response,
     }
 
     if (after
-        && (ngx_msec_int_t) (visit->ask.until - ngx_current_msec - after)
-           > VISIT_ASK_PLATFORM - VISIT_ASK_ANSWER)
+        && (ngx_msec_int_t) (visit->ask.until - ngx_current_msec - after) > 0)
     {
         visit->timer.handler = visit_ask_again;
         ngx_add_timer(&visit->timer, after);

@@ -44,7 +44,7 @@ static ngx_msec_t pace_closed(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 static void pace_grant(ngx_guildlog_pace_t *pace, ngx_uint_t granted);
 static ngx_msec_t pace_ask_waits(ngx_guildlog_pace_t *pace, ngx_msec_t now);
 static ngx_msec_t pace_ask_behind(ngx_guildlog_pace_shared_t *shared,
-    ngx_msec_t now, ngx_guildlog_asks_e who);
+    ngx_msec_t now, ngx_guildlog_asks_e who, ngx_uint_t rank);
 static void pace_advance(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now);
 static void pace_put_off(ngx_atomic_t *to, ngx_msec_t until);
 static ngx_msec_t pace_left(ngx_atomic_t *to, ngx_msec_t now);
@@ -258,11 +258,13 @@ ngx_guildlog_pace_cancelled(ngx_guildlog_pace_t *pace)
 }
 
 
+/* Race: what is told of the least rank may be lost, and is told again */
+
 ngx_msec_t
 ngx_guildlog_pace_ask(ngx_guildlog_pace_t *pace, ngx_msec_t now,
-    ngx_guildlog_asks_e who)
+    ngx_guildlog_asks_e who, ngx_uint_t rank)
 {
-    ngx_msec_t                   ms;
+    ngx_msec_t                   ms, until;
     ngx_guildlog_pace_shared_t  *shared;
 
     shared = pace->shared;
@@ -274,16 +276,28 @@ ngx_guildlog_pace_ask(ngx_guildlog_pace_t *pace, ngx_msec_t now,
         }
     }
 
-    ms = pace_ask_behind(shared, now, who);
+    ms = pace_ask_behind(shared, now, who, rank);
 
     if (ms == 0) {
         ms = pace_ask_waits(pace, now);
     }
 
     if (ms) {
-        pace_put_off(&shared->asks_to[who],
-                     now + ngx_min(ms, PACE_SECOND) + PACE_GRACE);
+        until = now + ngx_min(ms, PACE_SECOND) + PACE_GRACE;
+        pace_put_off(&shared->asks_to[who], until);
+
+        if (who == NGX_GUILDLOG_ASKS_STRANGER
+            && (rank <= shared->rank || pace_left(&shared->rank_to, now) == 0))
+        {
+            shared->rank = rank;
+            pace_put_off(&shared->rank_to, until);
+        }
+
         return ms;
+    }
+
+    if (who == NGX_GUILDLOG_ASKS_STRANGER && rank <= shared->rank) {
+        shared->rank_to = 0;
     }
 
     shared->asked = who;
@@ -292,11 +306,11 @@ ngx_guildlog_pace_ask(ngx_guildlog_pace_t *pace, ngx_msec_t now,
 }
 
 
-/* ms for which another kind of question comes first */
+/* ms for which another question comes first */
 
 static ngx_msec_t
 pace_ask_behind(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now,
-    ngx_guildlog_asks_e who)
+    ngx_guildlog_asks_e who, ngx_uint_t rank)
 {
     ngx_msec_t           ms;
     ngx_guildlog_asks_e  other;
@@ -306,6 +320,10 @@ pace_ask_behind(ngx_guildlog_pace_shared_t *shared, ngx_msec_t now,
     }
 
     ms = pace_left(&shared->asks_to[NGX_GUILDLOG_ASKS_PERSON], now);
+
+    if (ms == 0 && who == NGX_GUILDLOG_ASKS_STRANGER && rank > shared->rank) {
+        ms = pace_left(&shared->rank_to, now);
+    }
 
     if (ms || shared->asked != who) {
         return ms;

@@ -42,6 +42,8 @@ typedef struct {
     ngx_atomic_t                   granted;   /* to lanes, not sent yet */
     ngx_atomic_t                   lanes_to;  /* lanes wait */
     ngx_atomic_t                   asks_to[NGX_GUILDLOG_ASKS_LAST];
+    ngx_atomic_t                   rank;      /* the least one of strangers */
+    ngx_atomic_t                   rank_to;   /* that is so */
     ngx_atomic_t                   asked;     /* who did it last */
     ngx_atomic_t                   ahead;     /* questions ahead of lanes, in
                                                  requests that pay for them */
@@ -79,11 +81,12 @@ void ngx_guildlog_pace_grants(ngx_guildlog_pace_t *pace);
 /*
  * For a question of any process, which must not hold up what lanes send: while
  * they wait, one in ten; else as long as half of the rate is free for what
- * comes.  Persons come first; strangers and reports take turns.  0: it is to be
- * sent at once.  Else in so many ms, or later, it is worth asking again.
+ * comes.  Persons come first; strangers and reports take turns; of strangers
+ * the least rank comes first.  0: it is to be sent at once.  Else in so many
+ * ms, or later, it is worth asking again.
  */
 ngx_msec_t ngx_guildlog_pace_ask(ngx_guildlog_pace_t *pace, ngx_msec_t now,
-    ngx_guildlog_asks_e who);
+    ngx_guildlog_asks_e who, ngx_uint_t rank);
 
 /*
  * Of a request of a lane, or an answered question.  failed: no answer, or one

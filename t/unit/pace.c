@@ -46,7 +46,7 @@ asks(ngx_guildlog_asks_e who, ngx_uint_t n, ngx_msec_t now)
 {
     ngx_uint_t  let;
 
-    for (let = 0; n && ngx_guildlog_pace_ask(&pace, now, who) == 0; n--) {
+    for (let = 0; n && ngx_guildlog_pace_ask(&pace, now, who, 0) == 0; n--) {
         let++;
     }
 
@@ -254,16 +254,16 @@ test_pause(void)
     tap_is(ngx_guildlog_pace_paused(&pace, 1500), 0, "for everybody");
 
     ngx_guildlog_pace_hold(&pace, 2000, 500);
-    tap_is(ngx_guildlog_pace_ask(&pace, 2100, STRANGER), 400,
+    tap_is(ngx_guildlog_pace_ask(&pace, 2100, STRANGER, 0), 400,
            "strangers make one");
     tap_is(sends(2100), 1, "of their own");
     ngx_guildlog_pace_hold(&pace, 2100, 100);
-    tap_is(ngx_guildlog_pace_ask(&pace, 2499, STRANGER), 1,
+    tap_is(ngx_guildlog_pace_ask(&pace, 2499, STRANGER, 0), 1,
            "the longer one counts");
     tap_is(asks(STRANGER, 1, 2500), 1, "until it is over");
 
     ngx_guildlog_pace_pause(&pace, 3000, 5000);
-    tap_is(ngx_guildlog_pace_ask(&pace, 3000, PERSON), 5000,
+    tap_is(ngx_guildlog_pace_ask(&pace, 3000, PERSON, 0), 5000,
            "no question is asked in a pause");
     tap_is(asks(PERSON, 1, 8000), 1, "until it is over");
 }
@@ -329,7 +329,7 @@ test_probe(void)
     ngx_guildlog_pace_cancelled(&pace);
     tap_is(asks(REPORT, 2, now), 1, "one that was given back was no probe");
     tap_is(asks(REPORT, 2, now + 2000), 1, "a question may be one, each time");
-    tap_ok(ngx_guildlog_pace_ask(&pace, now + 2000, REPORT) <= 250,
+    tap_ok(ngx_guildlog_pace_ask(&pace, now + 2000, REPORT, 0) <= 250,
            "and the next one looks soon whether it is there");
     tap_is(ngx_guildlog_pace_answered(&pace, now, 0, 0), 1, "it is there");
     tap_is(sends(now), 1, "one that is answered ends it");
@@ -360,7 +360,7 @@ test_invalid(void)
     }
 
     tap_is(sends(130000), 0, "after five thousand none");
-    tap_is(ngx_guildlog_pace_ask(&pace, 130000, PERSON), 50000,
+    tap_is(ngx_guildlog_pace_ask(&pace, 130000, PERSON, 0), 50000,
            "and no question");
     tap_is(sends(660000), 1, "until they are ten minutes old");
 }
@@ -383,7 +383,7 @@ test_half(void)
     begin(50);
 
     tap_is(asks(PERSON, 60, 1000), 30, "whoever asks");
-    tap_is(ngx_guildlog_pace_ask(&pace, 1010, PERSON), 1040,
+    tap_is(ngx_guildlog_pace_ask(&pace, 1010, PERSON, 0), 1040,
            "and is told when that is over");
 
     begin(1);
@@ -432,14 +432,16 @@ test_order(void)
     begin(1);
 
     tap_is(sends(1000), 1, "one is sent");
-    tap_is(ngx_guildlog_pace_ask(&pace, 1000, STRANGER), 1050, "all wait");
-    tap_is(ngx_guildlog_pace_ask(&pace, 1500, PERSON), 550, "until the same");
-    tap_ok(ngx_guildlog_pace_ask(&pace, 2050, STRANGER) > 0,
+    tap_is(ngx_guildlog_pace_ask(&pace, 1000, STRANGER, 0), 1050, "all wait");
+    tap_is(ngx_guildlog_pace_ask(&pace, 1500, PERSON, 0), 550,
+           "until the same");
+    tap_ok(ngx_guildlog_pace_ask(&pace, 2050, STRANGER, 0) > 0,
            "who came first leaves it");
-    tap_is(ngx_guildlog_pace_ask(&pace, 2051, PERSON), 0,
+    tap_is(ngx_guildlog_pace_ask(&pace, 2051, PERSON, 0), 0,
            "to whom the platform knows");
-    tap_ok(ngx_guildlog_pace_ask(&pace, 2060, STRANGER) > 0, "strangers wait");
-    tap_is(ngx_guildlog_pace_ask(&pace, 3101, STRANGER), 0,
+    tap_ok(ngx_guildlog_pace_ask(&pace, 2060, STRANGER, 0) > 0,
+           "strangers wait");
+    tap_is(ngx_guildlog_pace_ask(&pace, 3101, STRANGER, 0), 0,
            "for no one that does not ask");
 
     strangers = 0;
@@ -453,6 +455,24 @@ test_order(void)
     tap_ok(strangers + reports >= 56, "strangers and reports");
     tap_ok(strangers <= reports + 1 && reports <= strangers + 1,
            "take turns");
+
+    begin(1);
+
+    tap_is(sends(1000), 1, "one is sent");
+    tap_is(ngx_guildlog_pace_ask(&pace, 1000, STRANGER, 5), 1050,
+           "who asked often waits");
+    tap_is(ngx_guildlog_pace_ask(&pace, 1100, STRANGER, 2), 950,
+           "who did not, perhaps of another process, too");
+    tap_is(ngx_guildlog_pace_ask(&pace, 2050, STRANGER, 5), 20,
+           "who asked often leaves it");
+    tap_is(ngx_guildlog_pace_ask(&pace, 2051, STRANGER, 2), 0,
+           "to who did not");
+    tap_is(ngx_guildlog_pace_ask(&pace, 3101, STRANGER, 5), 0,
+           "and comes next");
+    tap_is(ngx_guildlog_pace_ask(&pace, 3200, STRANGER, 2), 951,
+           "who went away");
+    tap_is(ngx_guildlog_pace_ask(&pace, 4171, STRANGER, 5), 0,
+           "is not waited for");
 }
 
 
