@@ -129,7 +129,6 @@ $$;
 alter role :"role" set plan_cache_mode = force_custom_plan;
 alter role :"operator" set plan_cache_mode = force_custom_plan;
 alter role :"worker" set plan_cache_mode = force_custom_plan;
-alter role :"keeper" set plan_cache_mode = force_custom_plan;
 
 -- The coordinator's lock_timeout is its own. The owner is who it asks the
 -- workers as; no lock of theirs is waited for any longer, whoever asks.
