@@ -441,7 +441,7 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
 #define FOR_READ   NGX_GUILDLOG_FOR_READ
 #define FOR_ANY    NGX_GUILDLOG_FOR_ANY
 
-#define stmt(f)   &ngx_guildlog_stmts[ngx_guildlog_stmt_##f]
+#define stmt(f)   ngx_guildlog_stmt(f)
 
 /* function, method, path, pieces, query, body */
 

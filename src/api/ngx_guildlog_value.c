@@ -4,7 +4,6 @@
  */
 
 #include "api/ngx_guildlog_value.h"
-#include "base/ngx_guildlog.h"
 
 
 #define VALUE_ID_LEN   20
@@ -151,7 +150,7 @@ value_int(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
         return NGX_ERROR;
     }
 
-    arg->len = ngx_sprintf(arg->data, "%L", n) - arg->data;
+    *arg = ngx_guildlog_digits(arg->data, n);
 
     return NGX_OK;
 }

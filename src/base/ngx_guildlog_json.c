@@ -4,7 +4,6 @@
  */
 
 #include "base/ngx_guildlog_json.h"
-#include "base/ngx_guildlog.h"
 
 
 #define JSON_PARSE_ERROR  1280

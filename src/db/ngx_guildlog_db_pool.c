@@ -505,7 +505,7 @@ db_pool_deliver(ngx_guildlog_db_pool_t *pool)
 void
 ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
 {
-    u_char                   buf[NGX_INT_T_LEN];
+    u_char                   buf[NGX_INT64_LEN];
     ngx_str_t                arg;
     ngx_uint_t               flags;
     ngx_guildlog_db_conn_t  *conn;
@@ -536,8 +536,7 @@ ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
         return;
     }
 
-    arg.data = buf;
-    arg.len = ngx_sprintf(buf, "%d", PQbackendPID(conn->pg)) - buf;
+    arg = ngx_guildlog_digits(buf, PQbackendPID(conn->pg));
 
     conn->cancel = ngx_guildlog_db_pool_submit(pool, ngx_guildlog_stmt(cancel),
                                                &arg, db_pool_cancelled, conn);

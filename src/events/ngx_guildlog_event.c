@@ -238,9 +238,8 @@ ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
             return NGX_ERROR;
         }
 
-        event->action.len = ngx_sprintf(event->action.data, "%L",
-                                        (int64_t) json_integer_value(value))
-                            - event->action.data;
+        event->action = ngx_guildlog_digits(event->action.data,
+                                            json_integer_value(value));
     }
 
     return NGX_OK;

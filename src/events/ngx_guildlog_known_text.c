@@ -5,7 +5,6 @@
  */
 
 #include "events/ngx_guildlog_known.h"
-#include "base/ngx_guildlog.h"
 
 
 #define TEXT_MOST   4000     /* code points that are kept */

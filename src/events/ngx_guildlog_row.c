@@ -670,9 +670,7 @@ row_text_is(json_t *value, const char *text)
         s = ngx_guildlog_json_text(value);
 
     } else if (json_is_integer(value)) {
-        s.data = buf;
-        s.len = ngx_sprintf(buf, "%L", (int64_t) json_integer_value(value))
-                - buf;
+        s = ngx_guildlog_digits(buf, json_integer_value(value));
 
     } else if (json_is_boolean(value)) {
         s.data = (u_char *) (json_is_true(value) ? "true" : "false");

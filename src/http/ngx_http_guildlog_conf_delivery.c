@@ -4,7 +4,6 @@
  */
 
 #include "http/ngx_http_guildlog_conf.h"
-#include "base/ngx_guildlog.h"
 
 
 #define CONF_DELIVERY_RATE         50

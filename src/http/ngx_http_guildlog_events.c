@@ -277,8 +277,7 @@ events_begin(ngx_http_guildlog_call_t *call)
             }
 
             return ngx_http_guildlog_call_ask(call,
-                  &ngx_guildlog_stmts[ngx_guildlog_stmt_operator_events_known],
-                  events_known);
+                  ngx_guildlog_stmt(operator_events_known), events_known);
         }
 
         it = &event[events->next];

@@ -521,7 +521,7 @@ login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
 
     wait->query = ngx_guildlog_db_pool_submit(
                       ngx_http_guildlog_worker.pools[login->database->index],
-                      &ngx_guildlog_stmts[ngx_guildlog_stmt_session_end],
+                      ngx_guildlog_stmt(session_end),
                       args, login_ended, wait);
 
     if (wait->query == NULL) {

@@ -461,7 +461,7 @@ static ngx_int_t
 search_tail_read(ngx_http_guildlog_search_t *search)
 {
     u_char       buf[5][NGX_INT64_LEN];
-    ngx_str_t   *args, *arg;
+    ngx_str_t   *args;
     ngx_uint_t   i;
 
     const int64_t  numbers[] = {
@@ -478,9 +478,7 @@ search_tail_read(ngx_http_guildlog_search_t *search)
     }
 
     for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        arg = &args[TAIL_LOW + i];
-        arg->data = buf[i];
-        arg->len = ngx_sprintf(buf[i], "%L", numbers[i]) - buf[i];
+        args[TAIL_LOW + i] = ngx_guildlog_digits(buf[i], numbers[i]);
     }
 
     args[TAIL_CHANNEL] = search->args[NGX_HTTP_GUILDLOG_FILTER_CHANNEL];
@@ -677,7 +675,6 @@ static ngx_int_t
 search_bad(ngx_http_guildlog_search_t *search)
 {
     u_char                buf[NGX_INT64_LEN];
-    ngx_str_t            *arg;
     ngx_guildlog_find_t  *result;
 
     result = search->result;
@@ -697,9 +694,7 @@ search_bad(ngx_http_guildlog_search_t *search)
         return search_retry(search);
     }
 
-    arg = &search->call->args[BAD_KEY];
-    arg->data = buf;
-    arg->len = ngx_sprintf(buf, "%L", result->bad_key) - buf;
+    search->call->args[BAD_KEY] = ngx_guildlog_digits(buf, result->bad_key);
 
     search->work = search_retry;
 

@@ -165,8 +165,8 @@ ngx_http_guildlog_troubleshoot_start(ngx_http_guildlog_call_t *call)
     call->nargs = TROUBLE_ASK_ARGS;
 
     return ngx_http_guildlog_call_ask(call,
-                   &ngx_guildlog_stmts[ngx_guildlog_stmt_troubleshoot_ask],
-                   trouble_asked);
+                                      ngx_guildlog_stmt(troubleshoot_ask),
+                                      trouble_asked);
 }
 
 
@@ -310,8 +310,8 @@ trouble_report(ngx_http_guildlog_call_t *call)
     call->nargs = TROUBLE_REPORT_ARGS;
 
     return ngx_http_guildlog_call_ask(call,
-                   &ngx_guildlog_stmts[ngx_guildlog_stmt_troubleshoot_report],
-                   ngx_http_guildlog_response_result);
+                                      ngx_guildlog_stmt(troubleshoot_report),
+                                      ngx_http_guildlog_response_result);
 }
 
 
@@ -689,9 +689,8 @@ trouble_test_count(ngx_http_guildlog_call_t *call)
     ngx_str_set(&call->args[1], "1");
     call->nargs = 2;
 
-    return ngx_http_guildlog_call_ask(call,
-                          &ngx_guildlog_stmts[ngx_guildlog_stmt_refusals_told],
-                          trouble_test_counted);
+    return ngx_http_guildlog_call_ask(call, ngx_guildlog_stmt(refusals_told),
+                                      trouble_test_counted);
 }
 
 

@@ -187,7 +187,7 @@ ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
 
     /* visit_told() is called from the event loop only */
 
-    if (visit_submit(visit, &ngx_guildlog_stmts[ngx_guildlog_stmt_session_ask],
+    if (visit_submit(visit, ngx_guildlog_stmt(session_ask),
                      &token, visit_result)
         != NGX_AGAIN)
     {
@@ -400,13 +400,13 @@ visit_guilds(ngx_http_guildlog_visit_t *visit, json_t *json)
     }
 
     if (visit->renews) {
-        stmt = &ngx_guildlog_stmts[ngx_guildlog_stmt_session_renew];
+        stmt = ngx_guildlog_stmt(session_renew);
         rc = visit_session(visit, &args[0]);
         args[1] = ids;
         args[2] = icons;
 
     } else {
-        stmt = &ngx_guildlog_stmts[ngx_guildlog_stmt_session_begin];
+        stmt = ngx_guildlog_stmt(session_begin);
         args[0] = person->session;
         args[1] = person->user;
         args[2] = person->name;
@@ -555,9 +555,8 @@ visit_end_session(ngx_http_guildlog_visit_t *visit, const char *whole)
         return NGX_HTTP_SERVICE_UNAVAILABLE;
     }
 
-    return visit_submit(visit,
-                        &ngx_guildlog_stmts[ngx_guildlog_stmt_session_end],
-                        args, visit_session_ended);
+    return visit_submit(visit, ngx_guildlog_stmt(session_end), args,
+                        visit_session_ended);
 }
 
 

@@ -293,8 +293,8 @@ delivery_release(ngx_guildlog_delivery_t *d)
     d->release_at = ngx_current_msec + DELIVERY_RELEASE;
 
     d->release = ngx_guildlog_db_pool_submit(d->env.pool,
-                     &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_release],
-                     NULL, delivery_released, d);
+                     ngx_guildlog_stmt(delivery_release), NULL,
+                     delivery_released, d);
 }
 
 
@@ -350,8 +350,8 @@ delivery_gauges(ngx_guildlog_delivery_t *d)
     d->gauges_at = ngx_current_msec + DELIVERY_GAUGES_INTERVAL;
 
     d->gauges = ngx_guildlog_db_pool_submit(d->env.pool,
-                     &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_figures],
-                     &d->env.me, delivery_gauges_told, d);
+                     ngx_guildlog_stmt(delivery_figures), &d->env.me,
+                     delivery_gauges_told, d);
 }
 
 
@@ -427,7 +427,7 @@ delivery_gauges_clear(ngx_guildlog_delivery_t *d, ngx_guildlog_gauge_e from)
 static void
 delivery_lease(ngx_guildlog_delivery_t *d)
 {
-    u_char     give[4 * NGX_GUILDLOG_DELIVERY_SHARDS], asks[NGX_INT_T_LEN];
+    u_char     give[4 * NGX_GUILDLOG_DELIVERY_SHARDS], asks[NGX_INT64_LEN];
     ngx_str_t  args[5];
 
     args[0] = d->env.me;
@@ -439,15 +439,14 @@ delivery_lease(ngx_guildlog_delivery_t *d)
 
     ngx_guildlog_lane_tell_bool(&args[3], d->leaves);
 
-    args[4].data = asks;
-    args[4].len = ngx_sprintf(asks, "%ui", ++d->lease_asks) - asks;
+    args[4] = ngx_guildlog_digits(asks, ++d->lease_asks);
 
     d->lease_asked = ngx_current_msec;
     d->lease_at = ngx_current_msec + DELIVERY_LEASE_HEARTBEAT;
 
     d->lease = ngx_guildlog_db_pool_submit(d->env.pool,
-                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_lease],
-                       args, delivery_lease_done, d);
+                                           ngx_guildlog_stmt(delivery_lease),
+                                           args, delivery_lease_done, d);
 
     if (d->lease == NULL && ngx_exiting) {
         d->left = 1;
@@ -614,7 +613,7 @@ delivery_lease_hold(ngx_guildlog_delivery_t *d,
 static void
 delivery_find(ngx_guildlog_delivery_t *d)
 {
-    u_char     numbers[2][NGX_INT64_LEN], page[NGX_INT_T_LEN];
+    u_char     numbers[2][NGX_INT64_LEN];
     ngx_str_t  args[6];
 
     if (d->after_lane == 0 && !d->apart) {
@@ -643,17 +642,14 @@ delivery_find(ngx_guildlog_delivery_t *d)
 
     /* the page behind the last lane found */
 
-    args[2].data = numbers[0];
-    args[2].len = ngx_sprintf(numbers[0], "%L", d->after_guild) - numbers[0];
-    args[3].data = numbers[1];
-    args[3].len = ngx_sprintf(numbers[1], "%L", d->after_lane) - numbers[1];
-    args[4].data = page;
-    args[4].len = ngx_sprintf(page, "%d", NGX_GUILDLOG_DELIVERY_PAGE) - page;
+    args[2] = ngx_guildlog_digits(numbers[0], d->after_guild);
+    args[3] = ngx_guildlog_digits(numbers[1], d->after_lane);
+    ngx_str_set(&args[4], ngx_value(NGX_GUILDLOG_DELIVERY_PAGE));
     ngx_guildlog_lane_tell_bool(&args[5], d->apart);
 
     d->find = ngx_guildlog_db_pool_submit(d->env.pool,
-                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_find],
-                       args, delivery_find_done, d);
+                                          ngx_guildlog_stmt(delivery_find),
+                                          args, delivery_find_done, d);
 
     if (d->find == NULL) {
         delivery_find_again(d);
@@ -805,8 +801,8 @@ delivery_secret(ngx_guildlog_delivery_t *d)
         == NGX_OK)
     {
         d->lease = ngx_guildlog_db_pool_submit(d->env.pool,
-                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_secret],
-                      &sealed, delivery_secret_told, d);
+                      ngx_guildlog_stmt(delivery_secret), &sealed,
+                      delivery_secret_told, d);
     }
 
     ngx_destroy_pool(pool);

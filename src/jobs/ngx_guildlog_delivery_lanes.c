@@ -352,7 +352,6 @@ ngx_guildlog_delivery_lanes_busy(ngx_guildlog_delivery_t *d, ngx_int_t shard)
 void
 ngx_guildlog_delivery_lanes_doubts(ngx_guildlog_delivery_t *d)
 {
-    u_char     page[NGX_INT_T_LEN];
     ngx_str_t  args[3];
 
     /* those at hand come first, however long they take */
@@ -366,13 +365,12 @@ ngx_guildlog_delivery_lanes_doubts(ngx_guildlog_delivery_t *d)
     d->doubt_at = ngx_current_msec + DELIVERY_LANES_DOUBTS_INTERVAL;
 
     args[0] = d->env.me;
-    args[1].data = page;
-    args[1].len = ngx_sprintf(page, "%d", NGX_GUILDLOG_DELIVERY_DOUBTS) - page;
+    ngx_str_set(&args[1], ngx_value(NGX_GUILDLOG_DELIVERY_DOUBTS));
     ngx_guildlog_lane_tell_bool(&args[2], d->apart_doubts);
 
     d->doubt = ngx_guildlog_db_pool_submit(d->env.pool,
-                     &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_doubts],
-                     args, delivery_lanes_doubted, d);
+                                           ngx_guildlog_stmt(delivery_doubts),
+                                           args, delivery_lanes_doubted, d);
 }
 
 

@@ -143,8 +143,8 @@ delivery_step_submit(ngx_guildlog_delivery_t *d, ngx_guildlog_step_t *step)
 
     step->query = ngx_guildlog_json_written(&w, &args[1]) != NGX_OK ? NULL
         : ngx_guildlog_db_pool_submit(d->env.pool,
-                       &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_step],
-                       args, delivery_step_done, step);
+                                      ngx_guildlog_stmt(delivery_step), args,
+                                      delivery_step_done, step);
 
     ngx_destroy_pool(pool);
 
@@ -569,8 +569,8 @@ ngx_guildlog_delivery_refused_tell(ngx_guildlog_delivery_t *d)
     args[1].len = n - counts;
 
     d->tell = ngx_guildlog_db_pool_submit(d->env.pool,
-                      &ngx_guildlog_stmts[ngx_guildlog_stmt_delivery_refused],
-                      args, delivery_refused_told, d);
+                                          ngx_guildlog_stmt(delivery_refused),
+                                          args, delivery_refused_told, d);
 
     if (d->tell == NULL) {
         delivery_refused_again(d);

@@ -89,19 +89,18 @@ keeper_step(ngx_event_t *ev)
 {
     ngx_guildlog_keeper_t *keeper = ev->data;
 
-    u_char     buf[NGX_INT_T_LEN];
+    u_char     buf[NGX_INT64_LEN];
     ngx_str_t  budget;
 
     if (ngx_exiting) {
         return;
     }
 
-    budget.data = buf;
-    budget.len = ngx_sprintf(buf, "%ui", keeper->conf->budget) - buf;
+    budget = ngx_guildlog_digits(buf, keeper->conf->budget);
 
     keeper->query = ngx_guildlog_db_pool_submit(keeper->pool,
-                         &ngx_guildlog_stmts[ngx_guildlog_stmt_keeper_step],
-                         &budget, keeper_done, keeper);
+                                                ngx_guildlog_stmt(keeper_step),
+                                                &budget, keeper_done, keeper);
 
     if (keeper->query == NULL) {
         ngx_add_timer(&keeper->timer, KEEPER_RETRY);

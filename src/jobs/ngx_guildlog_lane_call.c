@@ -214,9 +214,7 @@ void
 ngx_guildlog_lane_tell_number(ngx_guildlog_lane_args_t *args, ngx_uint_t i,
     int64_t n)
 {
-    args->value[i].data = args->numbers[i];
-    args->value[i].len = ngx_sprintf(args->numbers[i], "%L", n)
-                         - args->numbers[i];
+    args->value[i] = ngx_guildlog_digits(args->numbers[i], n);
 }
 
 

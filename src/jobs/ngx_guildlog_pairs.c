@@ -126,8 +126,8 @@ pairs_turn(ngx_event_t *ev)
     pairs->wait = PAIRS_RETRY;
 
     pairs->query = ngx_guildlog_db_pool_submit(pairs->pool,
-                           &ngx_guildlog_stmts[ngx_guildlog_stmt_events_due],
-                           &most, pairs_due, pairs);
+                                               ngx_guildlog_stmt(events_due),
+                                               &most, pairs_due, pairs);
 
     if (pairs->query == NULL) {
         pairs_next(pairs);
@@ -193,8 +193,8 @@ pairs_decide(ngx_guildlog_pairs_t *pairs, ngx_guildlog_db_result_t *result)
     }
 
     pairs->query = ngx_guildlog_db_pool_submit(pairs->pool,
-                           &ngx_guildlog_stmts[ngx_guildlog_stmt_events_end],
-                           args, pairs_ended, pairs);
+                                               ngx_guildlog_stmt(events_end),
+                                               args, pairs_ended, pairs);
 
     return pairs->query ? NGX_OK : NGX_ERROR;
 }

@@ -94,7 +94,7 @@ static ngx_int_t columns_cmp(const char *one, const char *two);
 
 /* the columns that have one element for each entry, in their order */
 
-static const columns_column_t  ngx_guildlog_columns[] = {
+static const columns_column_t  columns_table[] = {
     { NGX_GUILDLOG_ENTRY_SERVER, NULL, columns_digits },
     { NGX_GUILDLOG_ENTRY_BOT, NULL, columns_bot },
     { NGX_GUILDLOG_ENTRY_EVENT_ID, NULL, columns_text },
@@ -699,10 +699,10 @@ columns_place(ngx_guildlog_columns_t *c, json_t **fields)
     }
 
     for (i = c->many ? 0 : NGX_GUILDLOG_COLUMN_EVENTS;
-         i < columns_size(ngx_guildlog_columns);
+         i < columns_size(columns_table);
          i++)
     {
-        column = &ngx_guildlog_columns[i];
+        column = &columns_table[i];
         value = fields[column->field];
 
         if (value && column->key) {
@@ -873,7 +873,6 @@ columns_ids(ngx_guildlog_json_t *w, json_t *value)
 
 
 /* the values of documents */
-
 
 static void
 columns_string(ngx_guildlog_json_t *w, json_t *value)
