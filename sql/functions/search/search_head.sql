@@ -219,15 +219,15 @@ end $$;
 
 -- Forgets the days that nobody may read any more.
 
-create or replace function search_expire_of(guild bigint, bot smallint)
+create or replace function search_expire(guild bigint, bot smallint)
 returns int language plpgsql as $$
 begin
     update search_head s
        set oldest = search_oldest()
-     where s.guild_id = guild and s.bot = search_expire_of.bot;
+     where s.guild_id = guild and s.bot = search_expire.bot;
 
     delete from search_segment s
-     where s.guild_id = guild and s.bot = search_expire_of.bot
+     where s.guild_id = guild and s.bot = search_expire.bot
        and s.day < search_oldest();
     return 1;
 end $$;
@@ -254,7 +254,7 @@ begin
 
     for due in
         (select s.guild_id, s.bot, 1 as counts,
-                'select search_expire_of($1, $2)' as work
+                'select search_expire($1, $2)' as work
            from search_head s
           where s.oldest < search_oldest() and s.format > 0
           limit most)

@@ -198,10 +198,10 @@ our @configure = (
         . ' null empties them.',
         sub { config_apply(undef, @_) }],
     ['config apply', 'FILE [SERVER...]', [@do, @bot],
-        'Makes the configuration what the file says, or stdin if it is -. Each line that it prints is'
-        . ' one request, and is done as a whole or not at all. It stops at the'
-        . ' first that is refused, and tells what is left; run again it goes on'
-        . ' with that.',
+        'Makes the configuration what the file says, or stdin if it is -. Each'
+        . ' line that it prints is one request, and is done as a whole or not at'
+        . ' all. It stops at the first that is refused, and tells what is left;'
+        . ' run again it goes on with that.',
         sub { config_apply(chosen('yes') // 0, @_) }],
 
     map({ my ($of, $plural, $options) = @$_;
