@@ -400,19 +400,16 @@ ngx_guildlog_event_put_packet(ngx_guildlog_event_put_t *put,
     text = ngx_guildlog_json_text(json_object_get(event->d, "name"));
 
     if (text.len) {
-        ngx_guildlog_json_key(w, "name");
-        ngx_guildlog_json_string(w, &text);
+        ngx_guildlog_json_member(w, "name", &text);
     }
 
     text = ngx_guildlog_json_text(json_object_get(event->d, "owner_id"));
 
     if (ngx_guildlog_event_id_of(event->d, "owner_id")) {
-        ngx_guildlog_json_key(w, "owner_id");
-        ngx_guildlog_json_string(w, &text);
+        ngx_guildlog_json_member(w, "owner_id", &text);
     }
 
-    ngx_guildlog_json_key(w, "plan");
-    ngx_guildlog_json_string(w, &put->plan);
+    ngx_guildlog_json_member(w, "plan", &put->plan);
     ngx_guildlog_json_end(w);
 
     return NGX_OK;

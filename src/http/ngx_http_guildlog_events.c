@@ -748,8 +748,7 @@ events_answer(ngx_http_guildlog_call_t *call)
             n[NGX_GUILDLOG_EVENTS_ERROR]++;
 
             ngx_guildlog_json_begin(&w, '{');
-            ngx_guildlog_json_key(&w, "index");
-            ngx_guildlog_json_number(&w, i);
+            ngx_guildlog_json_member_number(&w, "index", i);
             ngx_guildlog_refusal_write(&w, &event[i].error);
 
             if (event[i].retry) {
@@ -805,14 +804,12 @@ events_answer(ngx_http_guildlog_call_t *call)
 
     ngx_guildlog_json_end(&w);
 
-    ngx_guildlog_json_key(&w, "packets");
-    ngx_guildlog_json_number(&w, events->packets.nelts);
-    ngx_guildlog_json_key(&w, "recorded");
-    ngx_guildlog_json_number(&w, n[NGX_GUILDLOG_EVENTS_RECORDED]);
-    ngx_guildlog_json_key(&w, "duplicates");
-    ngx_guildlog_json_number(&w, n[NGX_GUILDLOG_EVENTS_DUPLICATE]);
-    ngx_guildlog_json_key(&w, "waiting");
-    ngx_guildlog_json_number(&w, events->waiting);
+    ngx_guildlog_json_member_number(&w, "packets", events->packets.nelts);
+    ngx_guildlog_json_member_number(&w, "recorded",
+                                    n[NGX_GUILDLOG_EVENTS_RECORDED]);
+    ngx_guildlog_json_member_number(&w, "duplicates",
+                                    n[NGX_GUILDLOG_EVENTS_DUPLICATE]);
+    ngx_guildlog_json_member_number(&w, "waiting", events->waiting);
     events_write(&w, "dropped", events->dropped);
     events_write(&w, "ignored", ignored);
     events_write(&w, "unknown", unknown);

@@ -327,10 +327,8 @@ trouble_report_probe(ngx_guildlog_json_t *w,
     result.len = ngx_strlen(probe->result);
 
     ngx_guildlog_json_begin(w, '{');
-    ngx_guildlog_json_key(w, "channelId");
-    ngx_guildlog_json_string(w, &probe->channel);
-    ngx_guildlog_json_key(w, "result");
-    ngx_guildlog_json_string(w, &result);
+    ngx_guildlog_json_member(w, "channelId", &probe->channel);
+    ngx_guildlog_json_member(w, "result", &result);
 
     if (probe->webhooks) {
         ngx_guildlog_json_key(w, "webhooks");
@@ -721,8 +719,7 @@ trouble_test_result(ngx_http_guildlog_call_t *call)
 
     trouble_test_word(&w, "stage", probe->result);
 
-    ngx_guildlog_json_key(&w, "channelId");
-    ngx_guildlog_json_string(&w, &probe->channel);
+    ngx_guildlog_json_member(&w, "channelId", &probe->channel);
 
     ngx_guildlog_json_key(&w, "httpStatus");
 
@@ -734,8 +731,7 @@ trouble_test_result(ngx_http_guildlog_call_t *call)
 
     trouble_test_word(&w, "detail", probe->detail);
 
-    ngx_guildlog_json_key(&w, "latencyMs");
-    ngx_guildlog_json_number(&w, probe->time_ms);
+    ngx_guildlog_json_member_number(&w, "latencyMs", probe->time_ms);
 
     ngx_guildlog_json_end(&w);
 
@@ -755,6 +751,5 @@ trouble_test_word(ngx_guildlog_json_t *w, const char *key, const char *word)
     text.data = (u_char *) word;
     text.len = ngx_strlen(word);
 
-    ngx_guildlog_json_key(w, key);
-    ngx_guildlog_json_string(w, &text);
+    ngx_guildlog_json_member(w, key, &text);
 }

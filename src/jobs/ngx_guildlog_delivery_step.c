@@ -172,57 +172,45 @@ delivery_step_write(ngx_guildlog_json_t *w, ngx_guildlog_lane_t *lane)
     ngx_guildlog_json_raw(w, &lane->guild);
     ngx_guildlog_json_key(w, "lane");
     ngx_guildlog_json_raw(w, &lane->id);
-    ngx_guildlog_json_key(w, "shard");
-    ngx_guildlog_json_number(w, lane->shard);
-    ngx_guildlog_json_key(w, "fence");
-    ngx_guildlog_json_number(w, lane->fence);
-    ngx_guildlog_json_key(w, "step");
-    ngx_guildlog_json_number(w, lane->step + work->changes);
+    ngx_guildlog_json_member_number(w, "shard", lane->shard);
+    ngx_guildlog_json_member_number(w, "fence", lane->fence);
+    ngx_guildlog_json_member_number(w, "step", lane->step + work->changes);
     ngx_guildlog_json_key(w, "changes");
     ngx_guildlog_json_bool(w, work->changes);
 
     if (work->done_to) {
-        ngx_guildlog_json_key(w, "done_to");
-        ngx_guildlog_json_number(w, work->done_to);
-        ngx_guildlog_json_key(w, "status");
-        ngx_guildlog_json_number(w, work->status);
-        ngx_guildlog_json_key(w, "attempts");
-        ngx_guildlog_json_number(w, lane->attempts);
+        ngx_guildlog_json_member_number(w, "done_to", work->done_to);
+        ngx_guildlog_json_member_number(w, "status", work->status);
+        ngx_guildlog_json_member_number(w, "attempts", lane->attempts);
     }
 
     if (work->done_to && work->reason) {
         reason.data = (u_char *) work->reason;
         reason.len = ngx_strlen(work->reason);
-        ngx_guildlog_json_key(w, "reason");
-        ngx_guildlog_json_string(w, &reason);
+        ngx_guildlog_json_member(w, "reason", &reason);
     }
 
     if (work->done_to && work->status == NGX_GUILDLOG_LANE_DELIVERED) {
-        ngx_guildlog_json_key(w, "message");
-        ngx_guildlog_json_number(w, lane->last);
+        ngx_guildlog_json_member_number(w, "message", lane->last);
     }
 
     ngx_guildlog_json_key(w, "refused");
     ngx_guildlog_json_bool(w, work->refused);
 
     if (work->wait_ms) {
-        ngx_guildlog_json_key(w, "wait_ms");
-        ngx_guildlog_json_number(w, work->wait_ms);
+        ngx_guildlog_json_member_number(w, "wait_ms", work->wait_ms);
     }
 
     if (work->begin_to) {
-        ngx_guildlog_json_key(w, "begin_to");
-        ngx_guildlog_json_number(w, work->begin_to);
+        ngx_guildlog_json_member_number(w, "begin_to", work->begin_to);
     }
 
     if (work->peek >= 0) {
-        ngx_guildlog_json_key(w, "peek");
-        ngx_guildlog_json_number(w, work->peek);
+        ngx_guildlog_json_member_number(w, "peek", work->peek);
         ngx_guildlog_json_key(w, "most");
         ngx_guildlog_json_number(w, work->bare ? 0 : NGX_GUILDLOG_LANE_ENTRIES
                                                      - lane->n);
-        ngx_guildlog_json_key(w, "bytes");
-        ngx_guildlog_json_number(w, lane->room);
+        ngx_guildlog_json_member_number(w, "bytes", lane->room);
     }
 
     ngx_guildlog_json_end(w);
