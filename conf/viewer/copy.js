@@ -17,6 +17,9 @@ export function copier(label, text) {
         } catch {
             node.textContent = t('entry.notCopied');
         }
+        setTimeout(() => {
+            node.textContent = label;
+        }, TOLD);
     });
 
     return navigator.clipboard ? node : null;

@@ -1,47 +1,53 @@
 // @ts-check
-// What can be done with an entry: its link, its message at the platform, what
-// was around it, and all of it as JSON.
+// What can be done with an entry: first its link, whose it is, and that no more
+// like it are logged; then what filters the view, and all of it as JSON.
 
 import {change, mayOnlyLook, session} from './api.js';
-import {hrefTo} from './address.js';
+import {hrefOf, hrefTo} from './address.js';
 import {copier} from './copy.js';
-import {button, fill, h, isolated, refocus} from './dom.js';
+import {button, fill, h, isolated, newId, refocus} from './dom.js';
 import {revertOf} from './revert.js';
 import {t} from './texts.js';
 import {MINUTE} from './time.js';
 import {typeOf} from './log-types.js';
 
 const AROUND = 5 * MINUTE;
-const MESSAGES = 'https://discord.com/channels';
+const LOGGING = '/config/logging';
 
 
 // narrow({name: value}) filters the list by this alone, leaveOut() by all other
 // types
 export function entryTools(entry, narrow, leaveOut) {
-    const {channelId, messageId} = entry.delivery;
-    const [message] = entry.messages;
-    const there = message?.id && entry.channel
-        && typeOf(entry.type).kind !== 'gone';
     const json = JSON.stringify(entry, null, 2);
     const link = hrefTo(session.server, session.bot, entry.id);
+    const legend = newId();
 
     return h('section', {class: 'tools-of'},
         h('div', {class: 'actions'},
-            h('a', {href: link}, t('entry.link')),
             copier(t('entry.copyLink'), () =>
-                new URL(link, location.href).href),
+                new URL(link, location.href).href)
+                ?? h('a', {href: link}, t('entry.link')),
+            about(entry.executor, entry.target),
+            !mayOnlyLook() && [taker(entry), silencers(entry)]),
+        h('div', {class: 'actions', role: 'group', 'aria-labelledby': legend},
+            h('span', {class: 'note', id: legend}, t('entry.view')),
             button(t('entry.around'), () => narrow({
                 after: String(entry.timestamp - AROUND),
-                before: String(entry.timestamp + AROUND)})),
-            button(t('entry.leaveOut'), leaveOut),
-            !mayOnlyLook() && [taker(entry), silencer(entry)],
-            messageId && away(t('entry.logMessage'), channelId,
-                messageId),
-            there && away(t('entry.message'), entry.channel.id,
-                message.id)),
+                before: String(entry.timestamp + AROUND)}), {class: 'link'}),
+            button(t('entry.leaveOut'), leaveOut, {class: 'link'})),
         h('details', null, h('summary', null, 'JSON'),
             copier(t('entry.copyJson'), () => json),
             h('pre', {tabindex: 0}, json)));
+}
+
+
+// who did it; else whom it was done to
+function about(...people) {
+    const one = people.find((person) => person && person.id !== '0');
+
+    return one && h('a', {class: 'button',
+        href: hrefOf('member', session.bot, {member: one.id})},
+    t('entry.about', {name: isolated(one.name || one.id)}));
 }
 
 
@@ -53,18 +59,32 @@ function taker(entry) {
 }
 
 
-// keeps what this one does out of the log; of the service itself nobody can
-function silencer({type, executor}) {
-    const path = '/config/logging/ignore/2';
-    const body = {value: executor?.id};
-    const name = executor && isolated(executor.name || executor.id);
+// Keeps out of the log what this one does, or all of this type. What the
+// service itself tells is not silenced here.
+function silencers({type, executor}) {
+    if (typeOf(type).category === 'categoryService') {
+        return null;
+    }
 
-    return executor && executor.id !== '0'
-        && typeOf(type).category !== 'categoryService'
-        && doer(t('entry.silence', {name}), () => change('POST', path, body),
-            () => [t('entry.silenced', {name}), ' ',
-                doer(t('types.undo'), () => change('DELETE', path, body),
-                    () => t('trouble.done'))]);
+    const list = `${LOGGING}/ignore/2`;
+    const whom = {value: executor?.id};
+    const name = executor && isolated(executor.name || executor.id);
+    const turn = (enabled) => () => change('PATCH',
+        `${LOGGING}/settings/${type}`, {enabled});
+
+    return [
+        executor && executor.id !== '0' && stopper(
+            t('entry.silence', {name}), t('entry.silenced', {name}),
+            () => change('POST', list, whom),
+            () => change('DELETE', list, whom)),
+        stopper(t('entry.stop'), t('entry.stopped'), turn(false), turn(null)),
+    ];
+}
+
+
+function stopper(label, done, act, back) {
+    return doer(label, act, () => [done, ' ',
+        doer(t('types.undo'), back, () => t('trouble.done'))]);
 }
 
 
@@ -87,10 +107,4 @@ function doer(label, act, done) {
     });
 
     return [node, said];
-}
-
-
-function away(label, channel, message) {
-    return h('a', {rel: 'noreferrer', target: '_blank', href:
-        `${MESSAGES}/${session.server}/${channel}/${message}`}, label, ' ↗');
 }

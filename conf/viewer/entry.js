@@ -11,13 +11,15 @@ import {badge, button, foreign, h, newId} from './dom.js';
 import {difference} from './diff.js';
 import {icon, iconOf} from './icons.js';
 import {samePerson} from './log-row.js';
-import {typeOfEntry} from './log-types.js';
+import {typeOf, typeOfEntry} from './log-types.js';
 import {named} from './named.js';
 import {sentenceOf} from './sentence.js';
 import {inWords} from './service.js';
 import {t} from './texts.js';
-import {iso, relativeTime, spokenTime, timeNode} from './time.js';
+import {iso, relativeTime, secondTime, spokenTime, timeNode} from './time.js';
 import {CATEGORIES, LABELS, deliveryInWords, size} from './words.js';
+
+const MESSAGES = 'https://discord.com/channels';
 
 export {entryTools} from './entry-tools.js';
 
@@ -38,9 +40,7 @@ export function entryNode(recorded, narrow) {
             h('h2', {tabindex: -1}, title),
             said.length > 0 && h('p', {class: 'sentence'},
                 said.map(({word, text: own}) => word ?? foreign(own))),
-            h('p', {class: 'when', title: iso(entry.timestamp)},
-                spokenTime(entry.timestamp), ' · ',
-                relativeTime(entry.timestamp))),
+            whenNode(entry.timestamp)),
         h('dl', {class: 'facts'}, factsOf(entry, fields, narrow)),
         changesNode(entry.changes, type),
         edited ? comparison(content, contentAfter)
@@ -51,8 +51,18 @@ export function entryNode(recorded, narrow) {
 }
 
 
+// one time; in other words it stands behind it
+function whenNode(ms) {
+    return h('details', {class: 'when'}, h('summary', null, secondTime(ms)),
+        [relativeTime(ms), spokenTime(ms), iso(ms)].map((text) =>
+            h('p', null, text)));
+}
+
+
 function factsOf(entry, fields, narrow) {
     const {executor, target, channel, emoji} = entry;
+    const [message] = entry.messages;
+    const there = message?.id && channel && typeOf(entry.type).kind !== 'gone';
     const label = (field, plain) => fields[field] in LABELS
         && fields[field] !== field ? LABELS[fields[field]] : plain;
     const member = (id, memberRole) => () => narrow({member: [id],
@@ -68,7 +78,8 @@ function factsOf(entry, fields, narrow) {
             target && member(target.id, 'target'),
             target && before(target.id)),
         person(label('channel', t('list.where')), channel, channel
-            && (() => narrow({channel: [channel.id]}))),
+            && (() => narrow({channel: [channel.id]})), null,
+        there && away(t('entry.message'), channel.id, message.id)),
         fact(t('entry.why'), entry.reason),
         fact(LABELS.role, entry.role),
         fact(label('name', LABELS.name), entry.name),
@@ -102,7 +113,7 @@ function idFact(label, id) {
 
 
 // before(): of a person, what they were about until then; else it is a channel
-function person(label, named, onclick, before) {
+function person(label, named, onclick, before, more) {
     const sign = before ? '' : '#';
     const name = newId();
     const act = (text, f) => {
@@ -115,13 +126,12 @@ function person(label, named, onclick, before) {
     return named && h('div', null, h('dt', null, label),
         h('dd', {class: 'named'},
             sign || nobody ? null : avatar(named),
-            h('span', {id: name}, sign, foreign(named.name || named.id)),
+            h(sign || nobody ? 'span' : 'a', {id: name, href: sign || nobody
+                ? null : hrefOf('member', session.bot, {member: named.id})},
+            sign, foreign(named.name || named.id)),
             nobody ? null : copyId(named.id),
             act(t('entry.filter'), onclick),
-            sign || nobody ? null : act(t('entry.about'), () =>
-                location.assign(hrefOf('member', session.bot,
-                    {member: named.id}))),
-            sign || nobody ? null : act(t('entry.before'), before)));
+            sign || nobody ? null : act(t('entry.before'), before), more));
 }
 
 
@@ -207,5 +217,15 @@ export function deliveryNode(state) {
         h('dl', {class: 'facts'},
             channelId && h('div', null, h('dt', null, LABELS.channel),
                 h('dd', null, named('channel', channelId))),
-            idFact(t('entry.messageId'), messageId)));
+            messageId && h('div', null, h('dt', null, t('entry.messageId')),
+                h('dd', {class: 'named'},
+                    away(t('entry.logMessage'), channelId, messageId),
+                    copyId(messageId)))));
+}
+
+
+// a message, at the platform
+function away(label, channel, message) {
+    return h('a', {rel: 'noreferrer', target: '_blank', class: 'away', href:
+        `${MESSAGES}/${session.server}/${channel}/${message}`}, label, ' ↗');
 }

@@ -30,6 +30,8 @@ const formats = {
     minute: new Intl.DateTimeFormat(locale, minute),
     plain: new Intl.DateTimeFormat(locale, {...day, year: 'numeric',
         ...minute}),
+    second: new Intl.DateTimeFormat(locale, {...day, year: 'numeric',
+        ...clock}),
     relative: new Intl.RelativeTimeFormat(locale, {numeric: 'auto'}),
 };
 
@@ -81,6 +83,12 @@ export function dayOf(ms) {
 
 export function spokenTime(ms) {
     return formats.exact.format(ms);
+}
+
+
+// a moment, to the second
+export function secondTime(ms) {
+    return formats.second.format(ms);
 }
 
 

@@ -109,8 +109,8 @@ async function inViewer(server, ids) {
         await page.evaluate((to) => {
             location.hash = `#/logs?entry=${to}`;
         }, id);
-        await page.locator(`.entry .tools-of a[href$="entry=${id}"]`)
-            .waitFor();
+        await page.locator('.entry .tools-of pre', {hasText: `"${id}"`})
+            .waitFor({state: 'attached'});
         told[i].push('', '---- viewer', await panelText(page));
         if (process.env.GUILDLOG_EVENTS) {
             await shoot(page, `event-${i + 1}`);
@@ -130,8 +130,8 @@ function panelText(page) {
     return page.locator('.entry article').evaluate((node) => {
         const copy = node.cloneNode(true);
 
-        copy.querySelectorAll('.when, .outcome, button, .avatar').forEach(
-            (one) => one.remove());
+        copy.querySelectorAll('.when, .outcome, .away, button, .avatar')
+            .forEach((one) => one.remove());
         copy.querySelectorAll('dd .id').forEach((one) =>
             one.closest('div').remove());
         node.after(copy);

@@ -232,20 +232,22 @@ async function names() {
 async function entry() {
     const page = await enter(server);
     const panel = page.locator('.entry');
-    const link = () => panel.getByRole('link', {name: 'Link to this entry'})
-        .getAttribute('href');
+    const when = panel.locator('.when');
 
     await page.context().grantPermissions(['clipboard-read',
         'clipboard-write']);
     await lines(page).filter({hasText: 'edited'}).click();
 
     const [{id}] = (await server.get('/logs?type=7')).entries;
-    is(await link(), `#/logs?server=${server.id}&entry=${id}`,
-        'an entry has a link');
     await panel.getByRole('button', {name: 'Copy the link'}).click();
     await panel.getByText('Copied').waitFor();
     is(await page.evaluate(() => navigator.clipboard.readText()),
-        `${process.env.GUILDLOG_VIEWER}${await link()}`, '... to be copied');
+        `${process.env.GUILDLOG_VIEWER}#/logs?server=${server.id}&entry=${id}`,
+        'the link of an entry is copied');
+    is((await when.innerText()).split('\n').length, 1, 'one time is shown');
+    await when.locator('summary').click();
+    ok(/ago\n[\s\S]*\.\d{3} [\s\S]*Z$/.test(await when.innerText()),
+        '... and the same in other words', await when.innerText());
     is(await panel.getByRole('link', {name: 'Go to the message'})
         .getAttribute('href'),
     `https://discord.com/channels/${server.id}/301/501`,
@@ -254,7 +256,20 @@ async function entry() {
     is(JSON.parse(await panel.locator('pre').textContent()).id, id,
         'all of it can be seen');
     await shoot(page, 'entry-tools');
-    await panel.getByRole('button', {name: 'Five minutes around it'}).click();
+    is(await panel.locator('.tools-of button:not(.link), .tools-of a')
+        .allTextContents(), ['Copy the link', 'About Ann Bell',
+        'Stop logging Ann Bell', 'Stop logging this type', 'Copy the JSON'],
+    'what is wanted most stands out');
+    await panel.getByRole('button', {name: 'Stop logging this type'}).click();
+    await panel.getByText('This type is not logged from now on.').waitFor();
+    is((await server.get('/config/logging/settings/7'))[0].enabled, 0,
+        'more of the kind is not logged');
+    await panel.getByRole('button', {name: 'Undo'}).click();
+    await panel.getByText('Done.', {exact: true}).waitFor();
+    is((await server.get('/config/logging/settings/7'))[0]?.enabled ?? null,
+        null, '... or is, after all');
+    await panel.getByRole('group', {name: 'Filter the view'})
+        .getByRole('button', {name: 'Five minutes around it'}).click();
     await soon(() => shownTotal(page), 2, 'what was around it is shown');
     await leave(page, 'an entry');
 }
@@ -264,7 +279,10 @@ async function member() {
     const page = await enter(server);
 
     await lines(page).filter({hasText: 'banned'}).click();
-    await page.getByRole('button', {name: 'About Ann Bell'}).click();
+    await soon(() => page.locator('.entry').getByRole('link',
+        {name: /^(About )?(Bob|Ann Bell)$/}).allTextContents(),
+    ['Bob', 'Ann Bell', 'About Bob'], 'people lead to what they were about');
+    await page.getByRole('link', {name: 'Ann Bell', exact: true}).click();
     await page.getByRole('heading', {name: 'Ann Bell'}).waitFor();
     const card = (name) => page.locator('.member section', {has:
         page.getByRole('heading', {name})});

@@ -186,11 +186,11 @@ async function choosing() {
     await page.getByRole('button', {name: 'Clear', exact: true}).click();
     await soon(() => shownTotal(page), total, 'without filters all is there');
     await lines(page).filter({hasText: 'deleted'}).first().click();
-    await page.getByRole('button', {name: 'Hide this type'}).click();
+    await page.getByRole('button', {name: 'All but this type'}).click();
     await soon(chips, ['Not Message deleted ✕'], 'a type is left out');
     await soon(() => shownTotal(page), total - 350, '... and nothing else');
     await lines(page).filter({hasText: 'joined'}).first().click();
-    await page.getByRole('button', {name: 'Hide this type'}).click();
+    await page.getByRole('button', {name: 'All but this type'}).click();
     await soon(chips, ['Not Message deleted ✕',
         'Not Member joined voice channel ✕'], 'another one is');
     await page.getByRole('button', {name: 'Not Message deleted'}).click();
