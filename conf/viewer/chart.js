@@ -8,6 +8,7 @@ import {direction, t} from './texts.js';
 import {CATEGORIES} from './words.js';
 
 const TICK = 90;      // px, with the room around it
+const BACK = direction === 'rtl';     // time runs as the text does
 
 
 export class Chart {
@@ -30,9 +31,8 @@ export class Chart {
             onkeydown: (event) => this.key(event)},
             this.drawing, this.stretch);
         this.axis = h('div', {class: 'axis', 'aria-hidden': true});
-        this.saying = h('div', {class: 'saying', dir: direction,
-            'aria-hidden': true});
-        this.node = h('div', {class: 'chart', dir: 'ltr'},
+        this.saying = h('div', {class: 'saying', 'aria-hidden': true});
+        this.node = h('div', {class: 'chart'},
             this.plot, this.axis, this.saying);
     }
 
@@ -43,9 +43,9 @@ export class Chart {
         this.drop();
         this.drawing.setAttribute('viewBox', `0 0 ${bars.length || 1} 100`);
         fill(this.axis, ticksOf(bars, this.axis.clientWidth).map((i) => {
-            const tick = h('span', {dir: direction}, tickTime(bars[i].from));
+            const tick = h('span', null, tickTime(bars[i].from));
 
-            tick.style.left = `${100 * i / bars.length}%`;
+            tick.style.insetInlineStart = `${100 * i / bars.length}%`;
             return tick;
         }));
         this.plot.setAttribute('aria-valuemin', '0');
@@ -118,7 +118,7 @@ export class Chart {
 
         this.at = i;
         this.stretch.hidden = false;
-        style.left = `${100 * first / this.bars.length}%`;
+        style.insetInlineStart = `${100 * first / this.bars.length}%`;
         style.width = `${100 * (last - first + 1) / this.bars.length}%`;
         this.say(i);
     }
@@ -143,8 +143,9 @@ export class Chart {
 
 
     barAt({clientX}) {
-        const {left, width} = this.plot.getBoundingClientRect();
-        const i = Math.floor((clientX - left) / width * this.bars.length);
+        const {left, right, width} = this.plot.getBoundingClientRect();
+        const i = Math.floor((BACK ? right - clientX : clientX - left)
+            / width * this.bars.length);
 
         return Math.max(0, Math.min(i, this.bars.length - 1));
     }
@@ -177,7 +178,8 @@ export class Chart {
 
 
     key(event) {
-        const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+        const right = BACK ? -1 : 1;
+        const step = {ArrowLeft: -right, ArrowRight: right}[event.key];
 
         if (step && this.bars.length) {
             const to = Math.max(0, Math.min(this.at + step,
