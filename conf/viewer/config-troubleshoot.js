@@ -9,7 +9,7 @@ import {form} from './form.js';
 import {check} from './health.js';
 import {typeOf} from './log-types.js';
 import {named} from './named.js';
-import {has, language, t} from './texts.js';
+import {has, language, parts, t} from './texts.js';
 import {shortTime} from './time.js';
 import {IGNORE_LISTS, ROUTES, STAGES, count, known, titleOf} from './words.js';
 
@@ -49,6 +49,15 @@ const NUMBERS = {
         'unit.percent', {count: Math.round(failureRatio * 100)})}`,
 };
 
+// causes that have the words of another one
+const SAME = {missing_access: 'stage.forbidden',
+    missing_permissions: 'stage.forbidden', thread_locked: 'stage.forbidden',
+    rate_limited: 'stage.rate_limited',
+    ...Object.fromEntries(['no_answer', 'unreached', 'server_error',
+        'refused', 'redirected', 'response_unreadable', 'blocked_address',
+        'not_the_platform', 'unknown'].map((code) =>
+        [code, 'stage.request_timeout_or_network']))};
+
 const MOODS = {healthy: 'good', active: 'good', degraded: 'open',
     paused: 'open', registering: 'open', broken: 'bad', blocking: 'bad'};
 
@@ -76,8 +85,9 @@ export async function troubleshoot(server, bot) {
                     (one) => finding(one, channels)))
                 : h('p', null, t('trouble.nothing')),
             found.summary.incomplete.length ? h('p', {class: 'note'},
-                t('trouble.incomplete', {what:
-                    found.summary.incomplete.join('; ')})) : null,
+                parts('trouble.incomplete', {what: found.summary.incomplete
+                    .flatMap((one, i) => [i ? '; ' : '', unchecked(one)])}))
+                : null,
             said);
         refocus(report);
     }
@@ -171,8 +181,8 @@ function aboutOf({id, detail, scope, fix}, channels) {
     if (kind === 'channel') {
         return [named('channel', channelId), ' ',
             lane && (id in NUMBERS ? !ENGLISH && NUMBERS[id](lane)
-                : whyOf(lane))
-            || told(detail.split(`${channelId}: `).at(-1))];
+                : causeOf(lane.stateReason))
+            || ENGLISH && told(detail.split(`${channelId}: `).at(-1))];
     }
     if (ENGLISH) {
         return told(detail);
@@ -187,10 +197,23 @@ function aboutOf({id, detail, scope, fix}, channels) {
 }
 
 
-// why a channel gets nothing
-function whyOf({stateReason: code}) {
-    return [`reason.${code}`, `finding.${code?.toUpperCase()}`].filter(has)
-        .map((key) => t(key))[0] ?? code;
+// why a channel gets nothing, or what the platform could not be asked
+function causeOf(code) {
+    const finding = `finding.${code?.toUpperCase()}`;
+
+    return code in SAME ? t(SAME[code])
+        : has(`cause.${code}`) ? t(`cause.${code}`)
+            : has(finding) && !has(`reason.${code}`) ? t(finding)
+                : known('reason', code);
+}
+
+
+// "channel ID: cause", as the report has it
+function unchecked(text) {
+    const [, id, cause] = /^channel (\d+): (.*)$/.exec(text) ?? [];
+
+    return id ? [named('channel', id), ' ',
+        causeOf(cause.replaceAll(' ', '_'))] : told(text);
 }
 
 
@@ -211,7 +234,7 @@ function row(channel) {
     return h('tr', null,
         h('td', null, named('channel', channel.channelId)),
         h('td', null, stateBadge(channel.state),
-            ' ', whyOf(channel)),
+            ' ', causeOf(channel.stateReason)),
         h('td', null, t('trouble.of', {count: channel.ratePerMinute,
             most: channel.ceilingPerMinute})),
         h('td', null, count(channel.queued)),

@@ -104,6 +104,44 @@ async function translated() {
         'nothing is left in English');
     await shoot(page, 'trouble-de');
     await leave(page, 'a cause in German');
+    await technical();
+}
+
+
+// ... also where the operator of the service has to mend it, and of what the
+// platform could not be asked
+async function technical() {
+    const lane = {ratePerMinute: 0, ceilingPerMinute: 25, overCeiling: false,
+        failureRatio: 0, queued: 1, unhealthy: true, state: 'registering'};
+    const causes = ['no_bot_token', 'bad_bot_token', 'missing_access'];
+    const page = await enter(server, '#/troubleshoot', {locale: 'de',
+        prepare: async (one) => {
+            await one.route('**/pacing*', (route) => route.fulfill({json:
+                {channels: causes.map((stateReason, i) => ({...lane,
+                    channelId: String(301 + i), stateReason}))}}));
+            await one.route('**/troubleshoot*', async (route) => {
+                const response = await route.fetch();
+                const json = await response.json();
+
+                json.findings.push(...causes.map((_, i) => ({
+                    id: 'MISSING_WEBHOOK', severity: 'degraded', title: 'x',
+                    scope: {kind: 'channel', channelId: String(301 + i)},
+                    detail: `Channel ${301 + i}: in English.`, fix: null})));
+                json.summary.incomplete = ['channel 304: not asked',
+                    'channel 305: no_answer'];
+                await route.fulfill({response, json});
+            });
+        }});
+    const text = () => page.locator('.page').innerText();
+
+    await soon(async () => /fehlt der Token.*lehnt den Token/s.test(
+        await text()), true, 'a token that is missing or refused is told');
+    ok(/Nicht gefragt: .*304.*Zu viele.*305.*geantwortet/s.test(await text()),
+        '... and what the platform could not be asked', await text());
+    is((await text()).match(/[a-z]+_[a-z_]+|English/g), null,
+        '... without a code');
+    is(await page.locator('.page [lang=en]').count(), 0, '... or English');
+    await leave(page, 'causes in German');
 }
 
 
