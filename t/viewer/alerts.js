@@ -111,7 +111,7 @@ async function made() {
         by: 'executor', channel: '301', role: '401', enabled: 1},
     '... as the form says');
     is((await said('Many bans'))[0],
-        'Member banned: 5 within 30 s, by one person',
+        'Member banned: 5 within 30 s, by one member',
         'it says what it counts');
     await soon(async () => (await said('Many bans'))[1],
         'Channel: hall · Mentions: Moderator',
@@ -131,9 +131,9 @@ async function presets() {
         [one.types, one.count, one.seconds, one.by]])), PRESETS,
     'the presets are those that alerts are for');
     is(await page.locator('.items .note:nth-child(2)').allTextContents(), [
-        'Member banned: 5 within 30 s, by one person',
-        'Channel deleted or Role deleted: 3 within 1 min, by one person',
-        'Member kicked: 10 within 1 min, by one person',
+        'Member banned: 5 within 30 s, by one member',
+        'Channel deleted or Role deleted: 3 within 1 min, by one member',
+        'Member kicked: 10 within 1 min, by one member',
         'Bot added: every time',
         'Webhook created: every time',
         'Messages bulk deleted, Thread message deleted or Message deleted: '
@@ -232,7 +232,7 @@ async function deleted() {
     });
     await soon(() => lines(page).evaluateAll((rows) => rows.slice(0, 2).map(
         (row) => row.querySelector('.details').textContent)), [
-        'Many bans · removed · Counted: by one person · Channel: hall '
+        'Many bans · removed · Counted: by one member · Channel: hall '
             + '· Count: 6 · Enabled: yes · Role: Moderator · Within: 30 s '
             + '· Log types: Member banned',
         'Many kicks · Enabled: no → yes'], 'changes are told in words');

@@ -291,7 +291,7 @@ async function leaving() {
 async function ignore() {
     await page.goto(`${process.env.GUILDLOG_VIEWER}#/ignore`);
     await page.getByRole('heading', {name: 'Ignore lists'}).waitFor();
-    await page.getByRole('button', {name: 'By people'}).click();
+    await page.getByRole('button', {name: 'By members'}).click();
     await choose('Add', 'Bob');
     await page.getByRole('button', {name: 'Add'}).click();
     await page.locator('.items', {hasText: 'Bob'}).waitFor();
@@ -309,7 +309,7 @@ async function ignore() {
 
 
 async function filters() {
-    await go('Filters');
+    await go('Content filters');
     const words = page.getByRole('region', {name: 'The words'});
 
     await words.getByRole('switch').check();
@@ -390,7 +390,7 @@ async function tags() {
 
 async function access() {
     await go('Access');
-    await choose('User', 'Ann');
+    await choose('Member', 'Ann');
     await page.getByLabel('Level').selectOption('View only');
     await page.getByRole('button', {name: 'Add'}).click();
     await page.locator('.items', {hasText: 'Ann'}).waitFor();

@@ -4,7 +4,7 @@
 import {enter, is, leave, newServer, operator, soon} from './lib.js';
 
 const PARTS = {settings: 'Settings', types: 'Log types',
-    ignore: 'Ignore lists', filters: 'Filters', alerts: 'Alerts',
+    ignore: 'Ignore lists', filters: 'Content filters', alerts: 'Alerts',
     tags: 'Tags', access: 'Access', tokens: 'Tokens',
     notifications: 'Notifications',
     troubleshoot: 'Troubleshooter', channels: 'Log channels'};
