@@ -33,6 +33,7 @@ export function ignore() {
                 ? foreign(value) : named(kind, value),
             remove: ({ignore_value: value}) =>
                 change('DELETE', path, {value}),
+            again: ({ignore_value: value}) => ({value}),
             fields: [{name: 'value', label: t('form.add'), kind}],
             add: (body) => change('POST', path, body),
         }));

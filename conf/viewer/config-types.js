@@ -9,7 +9,7 @@ import {idField, shut} from './form.js';
 import {channelOf, typeOf, typesOf} from './log-types.js';
 import {preview} from './preview.js';
 import {t} from './texts.js';
-import {look, watch} from './unsaved.js';
+import {look, saved, watch} from './unsaved.js';
 import {CATEGORIES, FORMATS, FORMAT_NOTE, ROUTES, hexOf} from './words.js';
 
 const SETTINGS = '/config/logging/settings';
@@ -174,6 +174,10 @@ class TypeGrid {
 
     // What is to be set alike is one request: what is refused stays unsaved.
     async save() {
+        const before = new Map([...this.draft].map(([id, set]) => [id,
+            Object.fromEntries(Object.keys(set).map((name) =>
+                [name, this.stored.get(id)?.[name] ?? null]))]));
+
         this.past = [];
         try {
             for (const [types, set] of this.alike()) {
@@ -189,6 +193,10 @@ class TypeGrid {
                 }
             }
             this.store(await part('serverlogConfigCustomOptions') ?? []);
+            saved(() => {
+                this.set([...before.keys()], (id) => before.get(id));
+                return this.save();
+            });
         } catch (refusal) {
             this.draw();
             this.said.hidden = false;

@@ -12,7 +12,7 @@ import {notifications} from './config-notifications.js';
 import {troubleshoot} from './config-troubleshoot.js';
 import {types} from './config-types.js';
 import {t} from './texts.js';
-import {bar, forget, mayLeave} from './unsaved.js';
+import {bar, forget, mayLeave, notice} from './unsaved.js';
 
 const PARTS = {
     channels: [channels],
@@ -32,7 +32,7 @@ const side = h('nav', {class: 'side', 'aria-label': t('config.title')});
 const page = h('div', {class: 'page'});
 
 export const node = h('div', {class: 'config'}, side,
-    h('div', {class: 'pages'}, page, bar));
+    h('div', {class: 'pages'}, page, bar, notice));
 export {mayLeave};
 
 let shown = 0;     // tells late answers from those waited for

@@ -8,7 +8,7 @@ import {h, newId} from './dom.js';
 import {find, isId, nameOf, resolve} from './directory.js';
 import {t} from './texts.js';
 import {typePicker} from './type-picker.js';
-import {look, watch} from './unsaved.js';
+import {look, saved, watch} from './unsaved.js';
 import {hexOf} from './words.js';
 
 
@@ -99,6 +99,8 @@ export function form({fields, values = {}, save, label = t('form.save'), all,
             return;
         }
 
+        const before = controls.map((control) => control.saved);
+
         say('…');
         try {
             await save(body);
@@ -118,7 +120,12 @@ export function form({fields, values = {}, save, label = t('form.save'), all,
             control.saved = control.read();
         }
         say(t('form.saved'));
-        look();
+        if (!all) {
+            saved(() => {
+                controls.forEach(({write}, i) => write(before[i]));
+                return submit();
+            });
+        }
     }
 
 

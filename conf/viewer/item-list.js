@@ -6,10 +6,12 @@ import {mayOnlyLook} from './api.js';
 import {button, confirmed, fill, fillRows, h, newId, refocus} from './dom.js';
 import {form} from './form.js';
 import {t} from './texts.js';
+import {saved} from './unsaved.js';
 
 
 // read() gives rows or null; line(row, i) shows one; remove(row), if given,
-// takes it out, after the question question(row), if given; edit(row), if
+// takes it out, after the question question(row), if given; again(row), if
+// given, is the body that adds it anew; edit(row), if
 // given, is a form for it; turn(row, on), if given, switches it; add(body) adds
 // what the fields say, which begin with the values fresh, and with those of a
 // preset, [name, values], if the reader wants that. Who may only look sees the
@@ -18,13 +20,14 @@ import {t} from './texts.js';
  * @param {{note?: string | null, empty: string, read: () => Promise<any>,
  *     line: (row: any, i: number) => any, remove?: (row: any) => any,
  *     question?: (row: any) => string, verb?: string,
+ *     again?: (row: any) => any,
  *     edit?: (row: any, done: () => void) => HTMLElement,
  *     turn?: (row: any, on: boolean) => any,
  *     fields?: import('./form.js').Field[] | false, title?: string | false,
  *     fresh?: Record<string, any>, presets?: [string, Record<string, any>][],
  *     add?: (body: any) => any}} of
  */
-export function itemList({note, empty, read, line, remove, question,
+export function itemList({note, empty, read, line, remove, question, again,
     verb = t('form.remove'), edit, turn, fields, title, fresh,
     presets = [], add})
 {
@@ -93,6 +96,11 @@ export function itemList({note, empty, read, line, remove, question,
         await attempt(async () => {
             await remove?.(row);
             await show(node);
+            saved(again && (() => attempt(async () => {
+                await add?.(again(row));
+                await show();
+                saved(null);
+            })));
         });
     }
 
@@ -118,6 +126,7 @@ export function itemList({note, empty, read, line, remove, question,
                 renew();
                 refocus(place);
                 await show();
+                saved(null);
             }}));
     }
 

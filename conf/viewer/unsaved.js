@@ -1,11 +1,15 @@
 // @ts-check
 // Changes that are not saved yet: a bar that saves or undoes them all, and a
-// question before they are left.
+// question before they are left. What was saved last is told in its place, and
+// can be put back.
 
-import {asked, button, fill, h} from './dom.js';
+import {asked, button, fill, h, refocus} from './dom.js';
 import {t} from './texts.js';
 
 const watched = new Set();     // {node, changes(), save(), undo()}
+
+let backs = [];        // for each thing saved last, what puts it back, or null
+let working = false;   // several are being saved
 
 const said = h('strong', {role: 'status'});
 
@@ -16,9 +20,20 @@ export const bar = h('div', {class: 'unsaved', role: 'region',
         {class: 'primary'}));
 
 
+export const notice = h('div', {class: 'unsaved saved', role: 'status'});
+
+
 // part: what has a node, and may have changes
 export function watch(part) {
     watched.add(part);
+}
+
+
+// It worked; back() saves what was before, null where there is no way back.
+export function saved(back) {
+    backs = working ? [...backs, back] : [back];
+    fill(notice);
+    look();
 }
 
 
@@ -30,11 +45,30 @@ export function look() {
 
     fill(said, t('unsaved.changes', {count: n}));
     bar.hidden = n === 0;
+    if (n && !working) {
+        backs = [];
+    }
+    tell(n === 0 && backs.length > 0);
     if (here && bar.hidden) {
-        /** @type {HTMLElement | null} */
-        (document.querySelector('.page h2'))?.focus();
+        heading()?.focus();
     }
     return n;
+}
+
+
+// whether what was saved is told
+function tell(on) {
+    if (on !== notice.hasChildNodes()) {
+        fill(notice, on && [h('strong', null, t('form.saved')),
+            h('span', {class: 'gap'}),
+            backs.every(Boolean) && button(t('types.undo'), takeBack)]);
+    }
+}
+
+
+/** @returns {HTMLElement | null} */
+function heading() {
+    return document.querySelector('.page h2');
 }
 
 
@@ -61,6 +95,7 @@ export async function mayLeave() {
 
 export function forget() {
     watched.clear();
+    backs = [];
     look();
 }
 
@@ -71,12 +106,33 @@ function changed() {
 }
 
 
-// Stops at what is refused, which says so itself.
 async function saveAll() {
-    for (const part of changed()) {
-        await part.save();
-    }
+    backs = [];
+    await inTurn(changed().map((part) => () => part.save()));
+}
+
+
+async function takeBack() {
+    const acts = backs;
+
+    backs = [];
     look();
+    await inTurn(acts);
+    refocus(notice, heading());
+}
+
+
+// What is refused says so itself.
+async function inTurn(acts) {
+    working = true;
+    try {
+        for (const act of acts) {
+            await act();
+        }
+    } finally {
+        working = false;
+        look();
+    }
 }
 
 

@@ -108,6 +108,8 @@ async function channels() {
 
 
 async function settings() {
+    const notice = page.locator('.saved');
+
     await go('Settings');
     await page.getByLabel('Spoilers').check();
     await page.getByLabel('Format').selectOption('Plain text');
@@ -117,6 +119,24 @@ async function settings() {
     const [row] = await part('serverlogConfigOptions');
     is([row.spoilers, row.format_type, row.buttons],
         [1, 2, ['userID', 'customise']], 'settings are changed');
+
+    await page.getByLabel('Ignore what bots do').uncheck();
+    await page.getByRole('button', {name: 'Save all'}).click();
+    const options = async () => {
+        const [{ignore_bot_executors: bots, spoilers}]
+            = await part('serverlogConfigOptions');
+        return [bots, spoilers];
+    };
+    await soon(() => notice.innerText(), 'Saved.\nUndo',
+        'that it was saved is told where it was done');
+    is(await options(), [0, 1], '... once it was');
+    await shoot(page, 'saved');
+    await notice.getByRole('button', {name: 'Undo'}).click();
+    await soon(options, [1, 1], '... and it can be undone');
+    await soon(() => notice.innerText(), 'Saved.\nUndo', '... or done again');
+    await page.getByLabel('Spoilers').uncheck();
+    is(await notice.innerText(), '', 'until something else is changed');
+    await page.getByRole('button', {name: 'Undo all'}).click();
 
     const language = page.locator('form').nth(1);
     await language.getByLabel('Language').selectOption('日本語');
@@ -207,6 +227,12 @@ async function types() {
     let row = (await all())[7];
     is([row.enabled, row.color, row.format_type, row.log_channel],
         [0, 0xff8000, 2, '302'], 'a type is customised');
+    await page.locator('.saved').getByRole('button', {name: 'Undo'}).click();
+    await soon(() => part('serverlogConfigCustomOptions'), null,
+        '... which can be undone');
+    await page.locator('.saved').getByRole('button', {name: 'Undo'}).click();
+    await soon(async () => (await all())[7]?.color, 0xff8000,
+        '... and done again');
 
     await page.reload();
     await soon(() => line('Message edited').locator('.where, .how, .color')
@@ -305,6 +331,12 @@ async function ignore() {
     await page.getByRole('button', {name: /^Remove Bob/}).click();
     await page.getByText('Nothing is ignored by this list.').waitFor();
     is(await part('serverlogConfigIgnoreStandard'), null, 'and no more');
+    await page.locator('.saved').getByRole('button', {name: 'Undo'}).click();
+    await page.locator('.items', {hasText: 'Bob'}).waitFor();
+    is((await server.get('/config/logging/ignore/2')).length, 1,
+        '... unless it is undone');
+    await page.getByRole('button', {name: /^Remove Bob/}).click();
+    await page.getByText('Nothing is ignored by this list.').waitFor();
 }
 
 
