@@ -266,6 +266,7 @@ module_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     if (clcf->noname && prev->serves && clcf->handler == NULL) {
         conf->serves = 1;
         conf->open = prev->open;
+        conf->plan = prev->plan;
         conf->plane = prev->plane;
         conf->prefix = prev->prefix;
         conf->database_name = prev->database_name;

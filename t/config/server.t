@@ -238,5 +238,8 @@ $nginx->reload;
 is $put->($old, name => 'Old'), 'free', 'a server that is there keeps its plan';
 is $put->($made), 'pro', 'a new one has that of the configuration';
 is $put->($own, plan => 'pro_lite'), 'pro_lite', 'and another if it is said';
+$nginx->configure(operates => 'plan=pro', operator => 'limit_except GET { allow all; }');
+$nginx->reload;
+is $put->($made + 1), 'pro', '... also inside of limit_except';
 
 done_testing;
