@@ -610,8 +610,6 @@ conf_message_init(ngx_conf_t *cf, ngx_guildlog_delivery_conf_t *delivery)
     ngx_uint_t            bot;
     ngx_guildlog_json_t   w;
 
-    ngx_conf_init_uint_value(delivery->style.by_category, 0);
-
     if (delivery->webhook_name.len == 0) {
         ngx_str_set(&delivery->webhook_name, CONF_MESSAGE_WEBHOOK);
     }

@@ -212,6 +212,7 @@ module_init_main_conf(ngx_conf_t *cf, void *conf)
     ngx_conf_init_value(gmcf->keeper.on, 1);
     ngx_conf_init_size_value(gmcf->page_cache, MODULE_PAGE_CACHE);
     ngx_conf_init_size_value(gmcf->search_cache, MODULE_SEARCH_CACHE);
+    ngx_conf_init_uint_value(gmcf->delivery.style.by_category, 0);
 
     if (gmcf->keeper.on
         && ngx_http_guildlog_conf_keeper_init(cf, gmcf) != NGX_OK)

@@ -178,6 +178,13 @@ for (@bad) {
         : is $answer->json->{error}, $why, '... told';
 }
 
+# where nobody delivers, the default of guildlog_colors is the same
+
+$g->configure;
+$g->reload;
+is message($ban, settings => { format_type => 1, color => undef })
+    ->{embeds}[0]{color}, 0xed4245, 'the usual color without delivery';
+
 # who may
 
 is preview($ban, token => $g->new_token($guild, kind => $_)->{token})->status,
