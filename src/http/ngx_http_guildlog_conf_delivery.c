@@ -6,8 +6,8 @@
 #include "http/ngx_http_guildlog_conf.h"
 
 
-#define CONF_DELIVERY_RATE         50
-#define CONF_DELIVERY_MAX_RATE     100000
+#define CONF_PLATFORM_RATE         50
+#define CONF_PLATFORM_MAX_RATE     100000
 
 #define CONF_DELIVERY_MAX_NODE     100   /* bytes */
 #define CONF_DELIVERY_NOT_IN_NODE  "/\"\\{}"
@@ -125,7 +125,7 @@ ngx_http_guildlog_conf_delivery_rate(ngx_conf_t *cf, ngx_command_t *cmd,
 
     n = ngx_atoi(args[1].data, args[1].len);
 
-    if (n < 1 || n > CONF_DELIVERY_MAX_RATE) {
+    if (n < 1 || n > CONF_PLATFORM_MAX_RATE) {
         return "takes a number of requests a second, or \"off\"";
     }
 
@@ -356,7 +356,7 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
                            "\"guildlog_bot_token\": no channel gets a webhook");
     }
 
-    ngx_conf_init_uint_value(delivery->rate, CONF_DELIVERY_RATE);
+    ngx_conf_init_uint_value(delivery->rate, CONF_PLATFORM_RATE);
     ngx_conf_init_uint_value(delivery->resend, 0);
 
     if (conf_message_init(cf, delivery) != NGX_OK) {

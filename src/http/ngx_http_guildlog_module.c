@@ -11,7 +11,7 @@
 #include "token/ngx_guildlog_token_verify.h"
 
 
-#define MODULE_ZONE_SIZE     (10 * 1024 * 1024)
+#define MODULE_LIMIT_ZONE    (10 * 1024 * 1024)
 #define MODULE_PAGE_CACHE    (8 * 1024 * 1024)
 #define MODULE_SEARCH_CACHE  (32 * 1024 * 1024)
 
@@ -364,7 +364,7 @@ module_postconfiguration(ngx_conf_t *cf)
     }
 
     if (gmcf->limit_zone && gmcf->limit_zone->shm.size == 0) {
-        gmcf->limit_zone->shm.size = MODULE_ZONE_SIZE;
+        gmcf->limit_zone->shm.size = MODULE_LIMIT_ZONE;
     }
 
     if (ngx_http_guildlog_conf_zones_check(cf) != NGX_OK) {
