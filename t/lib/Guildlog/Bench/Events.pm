@@ -1,8 +1,8 @@
 package Guildlog::Bench::Events;
 
 # packets in batches of 200 through POST /events, 7 of 10 of them new
-# messages, of 60 servers and of 500, whose members are new at first: how
-# many, and what one costs
+# messages: how many, and what one costs, of 60 servers and of 500 whose
+# members are known, and of 500 whose members are all new at first
 
 use strict;
 use warnings;
@@ -27,29 +27,36 @@ my @said;
 
 # one client, which sends a batch when the one before it was answered
 sub run {
-    my %nginx;
-    for my $n (60, 500) {
-        $nginx{$n} = start(workers => 1, database => { connections => 4 });
-        create($nginx{$n}, $_) for 1 .. $n;
+    my $known = option('smoke') ? 10 : MEMBERS;
+    my @of    = ([60, $known], [500, $known], [500, 0]);
+    my @nginx;
+    for my $of (@of) {
+        my $nginx = start(workers => 1, database => { connections => 4 });
+        create($nginx, $_, $of->[1]) for 1 .. $of->[0];
+        push @nginx, $nginx;
     }
 
     figures {
-        my ($few, $many) = map { sent($nginx{$_}, $_) } 60, 500;
-        [$few->[0], $many->[0]], [$few->[1], $many->[1]],
-            [$few->[2], $many->[2]];
+        my ($few, $many, $new) = map { sent($nginx[$_], $of[$_][0]) } 0 .. 2;
+        (map { [$few->[$_], $many->[$_]] } 0 .. 2),
+            map { [$new->[$_], $many->[$_]] } 1, 2;
     } 'packets in batches of 200 of 60 servers, packets/s; of 500',
       'PostgreSQL CPU for a packet of 60 servers, µs; of 500',
-      'nginx CPU for a packet of 60 servers, µs; of 500';
+      'nginx CPU for a packet of 60 servers, µs; of 500',
+      'PostgreSQL CPU for a packet of 500, all members new, µs; all known',
+      'nginx CPU for a packet of 500, all members new, µs; all known';
 }
 
 
+# a server of which so many members are known
 sub create {
-    my ($nginx, $n) = @_;
+    my ($nginx, $n, $known) = @_;
 
     post($nginx, [{ t => 'GUILD_CREATE', d => { id => guild($n), name => "g$n",
-        owner_id => person(0), roles => [], members => [],
-        member_count => MEMBERS, channels => [map { { id => channel($n, $_),
-            name => "c$_", type => 0 } } 1 .. CHANNELS] } }]);
+        owner_id => person(0), roles => [], member_count => MEMBERS,
+        members => [map { { %{ of($_) }, user => user($_) } } 0 .. $known - 1],
+        channels => [map { { id => channel($n, $_), name => "c$_",
+            type => 0 } } 1 .. CHANNELS] } }]);
 }
 
 
