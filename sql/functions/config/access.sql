@@ -33,36 +33,22 @@ end $$;
 -- GET /config/access
 
 create or replace function access_list(token text, guild bigint, bot smallint,
-    kind smallint, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    body := coalesce(access_rows(guild, bot, null), '{}');
-    status := case body when '{}' then 404 else 200 end;
+    return answer_read(guild, token, access_rows(guild, bot, null));
 end $$;
 
 
 -- GET /config/access/{user_id}
 
 create or replace function access_get(token text, guild bigint, bot smallint,
-    kind smallint, user_id bigint, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint, user_id bigint)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    body := coalesce(access_rows(guild, bot, user_id), '{}');
-    status := case body when '{}' then 404 else 200 end;
+    return answer_read(guild, token, access_rows(guild, bot, user_id));
 end $$;
 
 

@@ -118,36 +118,23 @@ end $$;
 -- GET /alerts
 
 create or replace function alerts_list(token text, guild bigint, bot smallint,
-    kind smallint, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    status := 200;
-    body := coalesce(alerts_rows(guild, bot), '[]');
+    return answer_read(guild, token, coalesce(alerts_rows(guild, bot), '[]'));
 end $$;
 
 
 -- GET /alerts/{alert_id}
 
 create or replace function alert_get(token text, guild bigint, bot smallint,
-    kind smallint, alert_id text, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint, alert_id text)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    body := coalesce((select r from alert_rows(guild, bot, alert_id) r), '{}');
-    status := case body when '{}' then 404 else 200 end;
+    return answer_read(guild, token, (
+        select r from alert_rows(guild, bot, alert_id) r));
 end $$;
 
 

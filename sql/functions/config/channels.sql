@@ -31,18 +31,11 @@ end $$;
 -- GET /config/logging/channels
 
 create or replace function channels_get(token text, guild bigint, bot smallint,
-    kind smallint, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    body := coalesce(channels_rows(guild, bot), '{}');
-    status := case body when '{}' then 404 else 200 end;
+    return answer_read(guild, token, channels_rows(guild, bot));
 end $$;
 
 

@@ -365,43 +365,29 @@ end $$;
 -- GET /search/channels
 
 create or replace function search_channels(token text, guild bigint,
-    bot smallint, kind smallint, query text, out status int, out body text)
-language plpgsql stable security definer
+    bot smallint, kind smallint, query text)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    status := 200;
-    body := coalesce((
+    return answer_read(guild, token, coalesce((
         select '[' || string_agg(row_to_json(r)::text, ',') || ']'
           from (select d.id::text as id, d.name, d.type,
                        d.parent::text as parent, d.position
-                  from directory_find(guild, 1, query) d) r), '[]');
+                  from directory_find(guild, 1, query) d) r), '[]'));
 end $$;
 
 
 -- GET /search/roles
 
 create or replace function search_roles(token text, guild bigint,
-    bot smallint, kind smallint, query text, out status int, out body text)
-language plpgsql stable security definer
+    bot smallint, kind smallint, query text)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    status := 200;
-    body := coalesce((
+    return answer_read(guild, token, coalesce((
         select '[' || string_agg(row_to_json(r)::text, ',') || ']'
           from (select d.id::text as id, d.name, d.color, d.position
-                  from directory_find(guild, 2, query) d) r), '[]');
+                  from directory_find(guild, 2, query) d) r), '[]'));
 end $$;
 
 

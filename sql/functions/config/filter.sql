@@ -35,43 +35,29 @@ $$;
 -- GET /filters
 
 create or replace function filters_list(token text, guild bigint, bot smallint,
-    kind smallint, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    status := 200;
-    body := (
+    return answer_read(guild, token, (
         select '[' || string_agg(filter_object(filter_of(guild, bot,
                                                          k.filter_id)),
                                  ',' order by k.place) || ']'
-          from filter_kind k);
+          from filter_kind k));
 end $$;
 
 
 -- GET /filters/{filter_id}
 
 create or replace function filter_get(token text, guild bigint, bot smallint,
-    kind smallint, filter_id text, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint, filter_id text)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
-declare
-    it  filter;
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    it := filter_of(guild, bot, filter_id);
-    status := case when it.filter_id is null then 404 else 200 end;
-    body := case status when 200 then filter_object(it) else '{}' end;
+    return answer_read(guild, token, (
+        select filter_object(f)
+          from filter_of(guild, filter_get.bot, filter_get.filter_id) f
+         where f.filter_id is not null));
 end $$;
 
 

@@ -58,18 +58,11 @@ $$;
 -- GET /config/logging/ignore/{ignore_type}
 
 create or replace function ignore_get(token text, guild bigint, bot smallint,
-    kind smallint, ignore_type int, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint, ignore_type int)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    body := coalesce(ignore_rows(guild, bot, ignore_type), '{}');
-    status := case body when '{}' then 404 else 200 end;
+    return answer_read(guild, token, ignore_rows(guild, bot, ignore_type));
 end $$;
 
 

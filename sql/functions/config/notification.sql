@@ -23,18 +23,11 @@ end $$;
 -- service entry of the change has the rest.
 
 create or replace function notifications_list(token text, guild bigint,
-    bot smallint, kind smallint, out status int, out body text)
-language plpgsql stable security definer
+    bot smallint, kind smallint)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    status := 200;
-    body := coalesce((
+    return answer_read(guild, token, coalesce((
         select '[' || string_agg(row_to_json(r)::text, ',') || ']'
           from (select n.notification_id::text as id,
                        to_char(n.created_at at time zone 'UTC',
@@ -50,7 +43,7 @@ begin
                   from notification n
                  where n.guild_id = guild
                    and n.bot = notifications_list.bot
-                 order by n.notification_id desc limit 100) r), '[]');
+                 order by n.notification_id desc limit 100) r), '[]'));
 end $$;
 
 

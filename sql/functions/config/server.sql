@@ -27,18 +27,11 @@ end $$;
 -- GET /servers/{guild}
 
 create or replace function server_get(token text, guild bigint, bot smallint,
-    kind smallint, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    status := 200;
-    body := server_object(guild, bot);
+    return answer_read(guild, token, server_object(guild, bot));
 end $$;
 
 
@@ -112,18 +105,11 @@ end $$;
 -- GET /config/guilds
 
 create or replace function guilds_get(token text, guild bigint, bot smallint,
-    kind smallint, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    status := 200;
-    body := guilds_rows(guild, bot);
+    return answer_read(guild, token, guilds_rows(guild, bot));
 end $$;
 
 

@@ -4,17 +4,11 @@
 -- GET /auth: the live tokens of the bot.
 
 create or replace function token_list(token text, guild bigint, bot smallint,
-    kind smallint, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    body := coalesce((
+    return answer_read(guild, token, (
         select '[' || string_agg(row_to_json(r)::text, ',') || ']'
           from (select t.guild_id::text as id, t.token_id as unique_id,
                        t.permissions, t.creator::text as creator,
@@ -25,20 +19,18 @@ begin
                    and t.bot = token_list.bot
                    and t.revoked_at is null
                    and t.expires_at > now()
-                 order by t.created_at, t.token_id) r), '{}');
-    status := case body when '{}' then 404 else 200 end;
+                 order by t.created_at, t.token_id) r));
 end $$;
 
 
 -- Whether the token lives, for what nginx answers by itself.
 
 create or replace function token_check(token text, guild bigint, bot smallint,
-    kind smallint, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    status := case when token_live(guild, token) then 200 else 401 end;
-    body := '{}';
+    return answer_read(guild, token, '{}');
 end $$;
 
 

@@ -26,18 +26,11 @@ end $$;
 -- GET /config/logging/settings/{log_id}
 
 create or replace function type_get(token text, guild bigint, bot smallint,
-    kind smallint, log_id int, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint, log_id int)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    body := coalesce(type_rows(guild, bot, log_id), '{}');
-    status := case body when '{}' then 404 else 200 end;
+    return answer_read(guild, token, type_rows(guild, bot, log_id));
 end $$;
 
 

@@ -1,5 +1,12 @@
 -- Who asks: a token, or the session of a person in its place.
 
+-- what nginx sends
+
+call type_make('answer', $$
+    status  int,
+    body    text        -- JSON
+$$);
+
 
 -- True while the token of that server is neither revoked nor expired, or the
 -- session in its place may do that.
@@ -14,4 +21,18 @@ begin
        and t.expires_at > now();
 
     return found or session_live(guild, token);
+end $$;
+
+
+-- The answer of a read: what there is; 404 where that is null, 401 to a token
+-- that lives no more. What there is was looked up before.
+
+create or replace function answer_read(guild bigint, token text, it text)
+returns answer language plpgsql stable as $$
+declare
+    status  constant int := case when not token_live(guild, token) then 401
+                                 when it is null then 404
+                                 else 200 end;
+begin
+    return row(status, case status when 200 then it else '{}' end)::answer;
 end $$;

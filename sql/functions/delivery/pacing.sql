@@ -97,17 +97,10 @@ end $$;
 -- GET /config/logging/pacing
 
 create or replace function pacing_get(token text, guild bigint, bot smallint,
-    kind smallint, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
-    end if;
-
-    status := 200;
-    body := json_build_object('channels', coalesce(
-        (select json_agg(p) from pacing_rows(guild, bot) p), '[]'));
+    return answer_read(guild, token, json_build_object('channels', coalesce(
+        (select json_agg(p) from pacing_rows(guild, bot) p), '[]'))::text);
 end $$;

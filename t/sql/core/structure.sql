@@ -13,7 +13,7 @@ select bag_eq($$
        and has_function_privilege('guildlog', p.oid, 'execute')
 $$, $$
     select name || '(' || concat_ws(', ', case
-           when kind in ('api', 'logs')
+           when kind in ('api', 'read', 'logs')
            then 'token text, guild bigint, bot smallint, kind smallint'
            when kind = 'operator' then 'guild bigint'
            when kind in ('delivers', 'lane', 'figures') then 'me text' end,
@@ -39,11 +39,11 @@ $$, $$
            when name in ('tags_get', 'config_get') then 'OUT more text' end)
            || ')'
       from (values
-        ('api', 'server_get', null),
+        ('read', 'server_get', null),
         ('api', 'server_reset', null),
-        ('api', 'guilds_get', null),
-        ('api', 'token_list', null),
-        ('api', 'token_check', null),
+        ('read', 'guilds_get', null),
+        ('read', 'token_list', null),
+        ('read', 'token_check', null),
         ('api', 'token_create', 'input jsonb'),
         ('api', 'token_revoke', 'token_id text'),
         ('plain', 'session_begin', 'id text, user_id bigint, name text, '
@@ -67,44 +67,44 @@ $$, $$
         ('plain', 'me', 'token text, server bigint, bot smallint, '
              'kind smallint, person jsonb, OUT status integer, '
              'OUT body text'),
-        ('api', 'settings_get', null),
+        ('read', 'settings_get', null),
         ('api', 'settings_patch', 'input jsonb'),
-        ('api', 'channels_get', null),
+        ('read', 'channels_get', null),
         ('api', 'channels_patch', 'input jsonb'),
-        ('api', 'options_get', null),
+        ('read', 'options_get', null),
         ('api', 'options_patch', 'input jsonb'),
-        ('api', 'type_get', 'log_id integer'),
+        ('read', 'type_get', 'log_id integer'),
         ('api', 'type_patch', 'log_id integer, input jsonb'),
         ('api', 'types_patch', 'input jsonb'),
-        ('api', 'ignore_get', 'ignore_type integer'),
+        ('read', 'ignore_get', 'ignore_type integer'),
         ('api', 'ignore_add', 'ignore_type integer, input jsonb'),
         ('api', 'ignore_remove', 'ignore_type integer, input jsonb'),
         ('api', 'tags_get', 'rest text'),
         ('api', 'tag_create', 'input jsonb'),
         ('api', 'tag_patch', 'tag_id text, input jsonb'),
         ('api', 'tag_delete', 'tag_id text'),
-        ('api', 'access_list', null),
-        ('api', 'access_get', 'user_id bigint'),
+        ('read', 'access_list', null),
+        ('read', 'access_get', 'user_id bigint'),
         ('api', 'access_put', 'user_id bigint, input jsonb'),
         ('api', 'access_delete', 'user_id bigint, revoke integer'),
-        ('api', 'filters_list', null),
-        ('api', 'filter_get', 'filter_id text'),
+        ('read', 'filters_list', null),
+        ('read', 'filter_get', 'filter_id text'),
         ('api', 'filter_patch', 'filter_id text, input jsonb'),
-        ('api', 'alerts_list', null),
-        ('api', 'alert_get', 'alert_id text'),
+        ('read', 'alerts_list', null),
+        ('read', 'alert_get', 'alert_id text'),
         ('api', 'alert_create', 'input jsonb'),
         ('api', 'alert_patch', 'alert_id text, input jsonb'),
         ('api', 'alert_delete', 'alert_id text'),
         ('api', 'active_ignore_targets', 'input jsonb'),
         ('api', 'active_ignore_executors', 'input jsonb'),
-        ('api', 'notifications_list', null),
+        ('read', 'notifications_list', null),
         ('api', 'notifications_acknowledge', null),
         ('api', 'notification_acknowledge', 'id text'),
         ('api', 'search_members', 'query text, ids bigint[]'),
-        ('api', 'search_channels', 'query text'),
-        ('api', 'search_roles', 'query text'),
+        ('read', 'search_channels', 'query text'),
+        ('read', 'search_roles', 'query text'),
         ('api', 'config_get', 'rest text'),
-        ('api', 'pacing_get', null),
+        ('read', 'pacing_get', null),
         ('plain', 'preview', 'token text, guild bigint, bot smallint, '
              'kind smallint, input jsonb, OUT status integer, '
              'OUT body text, OUT doc text, OUT format smallint, '
