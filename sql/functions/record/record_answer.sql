@@ -103,11 +103,6 @@ begin
 end $$;
 
 
--- The same for a change of the API, which adds nothing. It waits for no longer
--- than a second while a batch of its server is being recorded: then it is
--- refused and may be sent again, and its connection is there for others.
-
-
 create or replace function record_sorted(errors jsonb)
 returns jsonb language plpgsql immutable as $$
 begin

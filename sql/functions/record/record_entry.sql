@@ -181,14 +181,9 @@ returns text language sql stable as $$
 $$;
 
 
-
 -- And back again.
 
 create or replace function entry_of(doc text)
 returns jsonb language sql immutable as $$
     select ('{' || doc || '}')::jsonb
 $$;
-
-
--- The same event twice within 24 h, or within the array, is a duplicate. One
--- without an id is not an entry, but an error.

@@ -1,6 +1,10 @@
 -- What the operator location calls: entries of one server, or of many.
 
 
+-- POST /servers/{guild}/logs of the operator: the answer, and counts for the
+-- metrics. docs: one a line. errors: those of the entries that have no event,
+-- as they go into the answer.
+
 create or replace function operator_record(guild bigint, bot smallint,
     events text[], types smallint[], times bigint[], executors text[],
     executor_bots boolean[], executor_roles text[], targets text[],
