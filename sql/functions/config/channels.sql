@@ -4,27 +4,24 @@
 
 create or replace function channels_rows(guild bigint, bot smallint)
 returns text language plpgsql stable as $$
-declare
-    rows  text;
 begin
-    select '[' || row_to_json(r) || ']' into rows
-      from (select c.guild_id::text as id,
-                   c.main_channel::text as main_channel,
-                   c.category_modlog::text as category_modlog,
-                   c.category_members::text as category_members,
-                   c.category_actions::text as category_actions,
-                   c.category_text::text as category_text,
-                   c.category_voice::text as category_voice,
-                   c.category_files::text as category_files,
-                   c.category_server::text as category_server,
-                   c.category_roles::text as category_roles,
-                   c.category_channels::text as category_channels,
-                   c.category_service::text as category_service
-              from logging_channels c
-             where c.guild_id = guild
-               and c.bot = channels_rows.bot) r;
-
-    return rows;
+    return (
+        select '[' || row_to_json(r) || ']'
+          from (select c.guild_id::text as id,
+                       c.main_channel::text as main_channel,
+                       c.category_modlog::text as category_modlog,
+                       c.category_members::text as category_members,
+                       c.category_actions::text as category_actions,
+                       c.category_text::text as category_text,
+                       c.category_voice::text as category_voice,
+                       c.category_files::text as category_files,
+                       c.category_server::text as category_server,
+                       c.category_roles::text as category_roles,
+                       c.category_channels::text as category_channels,
+                       c.category_service::text as category_service
+                  from logging_channels c
+                 where c.guild_id = guild
+                   and c.bot = channels_rows.bot) r);
 end $$;
 
 

@@ -3,22 +3,19 @@
 
 create or replace function options_rows(guild bigint, bot smallint)
 returns text language plpgsql stable as $$
-declare
-    rows  text;
 begin
-    select '[' || row_to_json(r) || ']' into rows
-      from (select o.guild_id::text as id,
-                   o.spoilers::int as spoilers,
-                   o.proxy_integration::int as proxy_integration,
-                   o.ignore_bot_targets::int as ignore_bot_targets,
-                   o.ignore_bot_executors::int as ignore_bot_executors,
-                   o.format_type, o.buttons,
-                   o.active_ignore::int as active_ignore
-              from logging_options o
-             where o.guild_id = guild
-               and o.bot = options_rows.bot) r;
-
-    return rows;
+    return (
+        select '[' || row_to_json(r) || ']'
+          from (select o.guild_id::text as id,
+                       o.spoilers::int as spoilers,
+                       o.proxy_integration::int as proxy_integration,
+                       o.ignore_bot_targets::int as ignore_bot_targets,
+                       o.ignore_bot_executors::int as ignore_bot_executors,
+                       o.format_type, o.buttons,
+                       o.active_ignore::int as active_ignore
+                  from logging_options o
+                 where o.guild_id = guild
+                   and o.bot = options_rows.bot) r);
 end $$;
 
 

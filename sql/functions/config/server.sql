@@ -4,23 +4,20 @@
 
 create or replace function server_object(guild bigint, bot smallint)
 returns text language plpgsql stable as $$
-declare
-    it  text;
 begin
-    select row_to_json(r) into it
-      from (select s.guild_id::text as id, s.name,
-                   s.owner_id::text as owner_id, s.plan,
-                   coalesce(b.locale, s.locale) as locale,
-                   retention_ms(s.plan) as "retentionMs",
-                   h.first_log_at, ms(s.created_at) as created_at
-              from server s
-              left join settings b
-                on b.guild_id = guild and b.bot = server_object.bot
-              left join log_head h
-                on h.guild_id = guild and h.bot = server_object.bot
-             where s.guild_id = guild) r;
-
-    return it;
+    return (
+        select row_to_json(r)
+          from (select s.guild_id::text as id, s.name,
+                       s.owner_id::text as owner_id, s.plan,
+                       coalesce(b.locale, s.locale) as locale,
+                       retention_ms(s.plan) as "retentionMs",
+                       h.first_log_at, ms(s.created_at) as created_at
+                  from server s
+                  left join settings b
+                    on b.guild_id = guild and b.bot = server_object.bot
+                  left join log_head h
+                    on h.guild_id = guild and h.bot = server_object.bot
+                 where s.guild_id = guild) r);
 end $$;
 
 
@@ -87,18 +84,15 @@ end $$;
 
 create or replace function guilds_rows(guild bigint, bot smallint)
 returns text language plpgsql stable as $$
-declare
-    rows  text;
 begin
-    select '[' || row_to_json(r) || ']' into rows
-      from (select s.guild_id::text as id, s.owner_id::text as owner_id,
-                   h.first_log_at
-              from server s
-              left join log_head h
-                on h.guild_id = guild and h.bot = guilds_rows.bot
-             where s.guild_id = guild) r;
-
-    return rows;
+    return (
+        select '[' || row_to_json(r) || ']'
+          from (select s.guild_id::text as id, s.owner_id::text as owner_id,
+                       h.first_log_at
+                  from server s
+                  left join log_head h
+                    on h.guild_id = guild and h.bot = guilds_rows.bot
+                 where s.guild_id = guild) r);
 end $$;
 
 

@@ -18,16 +18,13 @@ end $$;
 
 create or replace function settings_rows(guild bigint, bot smallint)
 returns text language plpgsql stable as $$
-declare
-    rows  text;
 begin
-    select '[' || row_to_json(r) || ']' into rows
-      from (select s.guild_id::text as id, s.locale
-              from settings s
-             where s.guild_id = guild
-               and s.bot = settings_rows.bot) r;
-
-    return rows;
+    return (
+        select '[' || row_to_json(r) || ']'
+          from (select s.guild_id::text as id, s.locale
+                  from settings s
+                 where s.guild_id = guild
+                   and s.bot = settings_rows.bot) r);
 end $$;
 
 
