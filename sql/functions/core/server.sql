@@ -46,20 +46,13 @@ begin
 end $$;
 
 
-create or replace function server_obstacle(guild bigint)
-returns text language plpgsql stable as $$
-begin
-    return (server_obstacles(array[guild]))[1];
-end $$;
-
-
 -- Refuses what is to be written for such a server: 404, or 409 while it is
 -- being forgotten.
 
 create or replace function server_open(guild bigint)
 returns void language plpgsql as $$
 declare
-    obstacle  constant text := server_obstacle(guild);
+    obstacle  constant text := (server_obstacles(array[guild]))[1];
 begin
     if obstacle is not null then
         perform refuse(case obstacle when 'server: unknown' then 404
@@ -68,16 +61,9 @@ begin
 end $$;
 
 
--- The same after the (server, bot) was waited for: who forgets the server had
+-- The same after the (servers, bots) were waited for: who forgets a server had
 -- it before. The module tries a serialization failure again, from the
 -- beginning.
-
-create or replace function server_still_open(guild bigint)
-returns void language plpgsql as $$
-begin
-    perform servers_still_open(array[guild]);
-end $$;
-
 
 create or replace function servers_still_open(guilds bigint[])
 returns void language plpgsql as $$

@@ -29,7 +29,8 @@ begin
                || case when s.guild_id is not null and s.forgotten_at is null
                        then '","plan":"' || s.plan || '"'
                             || coalesce(',"files":' || c.files, '') || '}'
-                       else '","obstacle":"' || server_obstacle(n.guild)
+                       else '","obstacle":"'
+                            || (server_obstacles(array[n.guild]))[1]
                             || '"}' end as doc
           from unnest(guilds, kinds) with ordinality n (guild, kind, place)
           left join lateral (

@@ -122,15 +122,20 @@ $$;
 -- A part of a batch: the entries of one of many servers.
 
 create or replace function batch_part(b batch, low int, high int)
-returns batch language sql immutable as $$
-    select row(b.events[low : high], b.types[low : high], b.times[low : high],
-               b.executors[low : high], b.executor_bots[low : high],
-               b.executor_roles[low : high], b.targets[low : high],
-               b.target_bots[low : high], b.target_roles[low : high],
-               b.channels[low : high], b.parents[low : high],
-               b.categories[low : high], b.proxied[low : high], null,
-               null)::batch
-$$;
+returns batch language plpgsql immutable as $$
+begin
+    return row(
+        b.events[low : high], b.types[low : high], b.times[low : high],
+        b.executors[low : high], b.executor_bots[low : high],
+        b.executor_roles[low : high], b.targets[low : high],
+        b.target_bots[low : high], b.target_roles[low : high],
+        b.channels[low : high], b.parents[low : high],
+        b.categories[low : high], b.proxied[low : high],
+        (select array_agg(p - low + 1) from unnest(b.prefixed) p
+          where p between low and high),
+        (select array_agg(p - low + 1) from unnest(b.crowded) p
+          where p between low and high))::batch;
+end $$;
 
 
 -- What takes long comes first, before anybody has to wait for it: filters look

@@ -22,7 +22,7 @@ begin
         executor_bots, executor_roles, targets, target_bots, target_roles,
         channels, parents, categories, proxied, prefixed, crowded)::batch,
         string_to_array(docs, e'\n'), 2000, true);
-    perform server_still_open(guild);
+    perform servers_still_open(array[guild]);
     status := 200;
     counts := record_counts(did.verdicts);
     body := record_answer(record_told(errors, did.verdicts), counts::jsonb,
@@ -134,11 +134,10 @@ begin
         return;
     end if;
 
-    if apart then
-        did := record_heads_apart(sorted.h, sorted.batch, sorted.docs, until);
+    if apart or servers_apart() then
+        did := record_heads_apart(sorted.h, sorted.batch, sorted.docs,
+                                  case when apart then until end);
         faults := did.faults;
-    elsif servers_apart() then
-        did := record_heads_each(sorted.h, sorted.batch, sorted.docs);
     else
         did := record_readied(sorted.h, record_ready(sorted.h, sorted.batch,
                                   sorted.docs, 500, until), true);
@@ -156,7 +155,8 @@ begin
 end $$;
 
 
--- Each server by itself, the smallest ones first.
+-- Each server by itself, the smallest ones first, for as long as there is time.
+-- Without "until" it is all or nothing: then they come in their order.
 
 create or replace function record_heads_apart(h heads, b batch, docs text[],
     until timestamptz, out verdicts text[], out ids bigint[],
@@ -176,68 +176,29 @@ begin
                    n (guild, bot, size, first)
          cross join lateral (
                select sum(length(d))
-                 from unnest(docs[n.first : n.first + n.size - 1]) d)
-               l (length)
+                 from unnest(docs[n.first : n.first + n.size - 1]) d
+                where until is not null) l (length)
          order by l.length, n.guild, n.bot
     loop
         exit when clock_timestamp() >= until;
 
         begin
             ended := record_batch(part.guild, part.bot,
-                batch_piece(b, part.first, part.last),
+                batch_part(b, part.first, part.last),
                 docs[part.first : part.last], 500, true);
-            perform server_still_open(part.guild);
+            perform servers_still_open(array[part.guild]);
             verdicts[part.first : part.last] := ended.verdicts;
             ids[part.first : part.last] := ended.ids;
         exception when query_canceled or others then
+            if until is null then
+                raise;
+            end if;
+
             faults := faults || format(
                 'server %s: %s entries are to be sent again, %s %s',
                 part.guild, part.size, sqlstate, sqlerrm);
         end;
     end loop;
-end $$;
-
-
--- Each server by itself, in their order.
-
-create or replace function record_heads_each(h heads, b batch, docs text[],
-    out verdicts text[], out ids bigint[])
-language plpgsql as $$
-declare
-    part  record;
-    did   record;
-begin
-    verdicts := '{}';
-    ids := '{}';
-
-    for part in
-        select n.guild, n.bot, n.first, n.first + n.size - 1 as last
-          from unnest(h.guilds, h.bots, h.sizes, h.firsts) with ordinality
-                   n (guild, bot, size, first, place)
-         order by n.place
-    loop
-        did := record_batch(part.guild, part.bot,
-            batch_piece(b, part.first, part.last),
-            docs[part.first : part.last], 500, true);
-        perform server_still_open(part.guild);
-        verdicts := verdicts || did.verdicts;
-        ids := ids || did.ids;
-    end loop;
-end $$;
-
-
--- A part of a batch, with what is said of places.
-
-create or replace function batch_piece(b batch, low int, high int)
-returns batch language plpgsql immutable as $$
-declare
-    part  batch := batch_part(b, low, high);
-begin
-    part.prefixed := (select array_agg(p - low + 1) from unnest(b.prefixed) p
-                       where p between low and high);
-    part.crowded := (select array_agg(p - low + 1) from unnest(b.crowded) p
-                      where p between low and high);
-    return part;
 end $$;
 
 

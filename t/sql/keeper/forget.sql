@@ -267,7 +267,7 @@ select throws_ok(format('select operator_member_put(%s, 1, ''{}'')', :guild),
                  'GL409', 'server: is being forgotten',
                  'its members cannot be put either');
 select is(errors, 'server: is being forgotten', 'entries are refused')
-  from server_obstacle(:guild) errors;
+  from unnest(server_obstacles(array[:guild])) errors;
 
 select pg_temp.forget() \g /dev/null
 select is(state, 'closing', 'as long as its webhook is there')
