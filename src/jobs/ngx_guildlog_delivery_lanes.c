@@ -47,9 +47,9 @@ static void delivery_queue_check_free(const ngx_guildlog_lane_t *lane);
 static void delivery_queue_timer(ngx_event_t *ev);
 static void delivery_queue_sent(ngx_guildlog_lane_t *lane);
 static ngx_uint_t delivery_queue_has_ended(ngx_guildlog_delivery_t *d,
-    ngx_str_t *guild, ngx_str_t *id, ngx_str_t *since);
-static uint64_t delivery_queue_call(ngx_str_t *guild, ngx_str_t *id,
-    ngx_str_t *since);
+    const ngx_str_t *guild, const ngx_str_t *id);
+static uint64_t delivery_queue_key(const ngx_str_t *guild,
+    const ngx_str_t *id);
 static ngx_uint_t delivery_slot_grant(ngx_guildlog_lane_t *lane);
 static ngx_uint_t delivery_slot_safe(ngx_guildlog_delivery_t *d);
 
@@ -102,9 +102,10 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
 
         ngx_guildlog_delivery_queue_forget(lane);
 
-    } else if (delivery_queue_has_ended(d, &guild, &id, &since)) {
+    } else if (delivery_queue_has_ended(d, &guild, &id)) {
 
-        /* Race: the find may have read the lane before it was told to wait */
+        /* Race: the find may have read the lane before it was told to wait,
+           and after it was called for again */
 
         d->missed = 1;
         return;
@@ -716,9 +717,9 @@ ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
         ngx_queue_remove(&lane->queue);
     }
 
-    if (d->find) {
+    if (d->find && !lane->lone) {
         d->ended[d->nended++ % NGX_GUILDLOG_DELIVERY_ENDED] =
-                delivery_queue_call(&lane->guild, &lane->id, &lane->since);
+                delivery_queue_key(&lane->guild, &lane->id);
     }
 
     d->nlanes--;
@@ -731,20 +732,20 @@ ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
 }
 
 
-/* 1: the lane, as it was called for then, went while the find was under way */
+/* 1: the lane went while the find was under way */
 
 static ngx_uint_t
-delivery_queue_has_ended(ngx_guildlog_delivery_t *d, ngx_str_t *guild,
-    ngx_str_t *id, ngx_str_t *since)
+delivery_queue_has_ended(ngx_guildlog_delivery_t *d, const ngx_str_t *guild,
+    const ngx_str_t *id)
 {
-    uint64_t    call;
+    uint64_t    key;
     ngx_uint_t  i, n;
 
-    call = delivery_queue_call(guild, id, since);
+    key = delivery_queue_key(guild, id);
     n = ngx_min(d->nended, NGX_GUILDLOG_DELIVERY_ENDED);
 
     for (i = 0; i < n; i++) {
-        if (d->ended[i] == call) {
+        if (d->ended[i] == key) {
             return 1;
         }
     }
@@ -753,17 +754,12 @@ delivery_queue_has_ended(ngx_guildlog_delivery_t *d, ngx_str_t *guild,
 }
 
 
-/* one call for a lane; two of them are equal by a chance of 2^-64 */
+/* that two of them are equal costs a find */
 
 static uint64_t
-delivery_queue_call(ngx_str_t *guild, ngx_str_t *id, ngx_str_t *since)
+delivery_queue_key(const ngx_str_t *guild, const ngx_str_t *id)
 {
-    uint32_t  one, two;
-
-    one = ngx_crc32_long(guild->data, guild->len);
-    two = ngx_crc32_long(since->data, since->len);
-
-    return ((uint64_t) one << 32 | two) ^ ngx_guildlog_lane_row_id(id);
+    return ngx_guildlog_lane_row_id(guild) * 31 + ngx_guildlog_lane_row_id(id);
 }
 
 

@@ -319,6 +319,30 @@ exchange_address(exchange_t *x)
 }
 
 
+/* a lane of which this process knows that it waits; its doubts are others */
+
+static void
+exchange_rests(exchange_t *x)
+{
+    store_lane_t   *lane;
+    sim_channel_t  *channel;
+
+    channel = x->channel;
+    lane = channel->row->lane;
+
+    if (lane && lane->not_before == channel->rests_to
+        && lane->not_before > sim_wall() * 1000
+        && channel->rests_node == x->node->index
+        && channel->rests_epoch == x->epoch
+        && strstr(x->path, "/messages") == NULL)
+    {
+        sim_fail("G9", "channel %lld: %s %s, and it waits until %lld",
+                 (long long) channel->row->id, x->method, x->path,
+                 (long long) (lane->not_before / 1000 - SIM_WALL));
+    }
+}
+
+
 ngx_guildlog_client_exchange_t *
 ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
     const ngx_str_t *path, const ngx_str_t *authorization,
@@ -359,6 +383,8 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
         sim_fail("G9", "node %d sends, and was told to wait until %lld",
                  x->node->index, (long long) limited_to[x->node->index]);
     }
+
+    exchange_rests(x);
 
     sim_at(sim.now + (sim_chance(SIM_slow_connect)
                       ? sim_delay(0, sim_random() % 2 ? PLATFORM_BEGIN : 6000)
@@ -1173,6 +1199,11 @@ platform_other(exchange_t *x)
 
     if (a) {
         answer_at(a, answer);
+
+    } else if (x->webhook == NULL && strstr(x->path, "/messages") == NULL
+               && sim_chance(SIM_no_right))
+    {
+        answer_at(platform_code(x, 403, 50013), answer);
 
     } else if (x->webhook && x->webhook->gone) {
         answer_at(platform_code(x, 404, 10015), answer);

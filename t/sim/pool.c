@@ -18,6 +18,8 @@ struct ngx_guildlog_db_query_s {
     void                        *data;
     ngx_guildlog_db_result_t     result;
     int                          dies;       /* has no effect any more */
+    store_lane_t                *rests;      /* it made that one wait, */
+    int64_t                      rests_to;   /*   until then */
     store_answer_t               answer;
 };
 
@@ -213,6 +215,11 @@ query_run(query_t *q)
         query_closed(lane, webhook);
     }
 
+    if (strcmp(q->stmt->name, "delivery_waits") == 0) {
+        q->rests = store_lane(query_number(q, 1), query_number(q, 2));
+        q->rests_to = q->rests->not_before;
+    }
+
     q->result.columns = q->answer.columns;
     q->result.rows = q->answer.n / q->answer.columns;
 }
@@ -252,7 +259,8 @@ query_commit(void *data)
     }
 
     if (q->handler) {
-        sim_at(sim.now + sim_between(1, 3), query_answer, q);
+        sim_at(sim.now + (sim_chance(SIM_db_slow) ? sim_between(1, 3000)
+                          : sim_between(1, 3)), query_answer, q);
         return;
     }
 
@@ -289,6 +297,20 @@ query_fences(query_t *q)
                 ? strtoll(store_value(&q->answer, i, 2), NULL, 10) : -1;
         }
     }
+}
+
+
+/* that a lane waits is known to who made it wait */
+
+static void
+query_rests(query_t *q)
+{
+    sim_channel_t  *channel;
+
+    channel = sim_channel(q->rests);
+    channel->rests_to = q->rests_to;
+    channel->rests_node = q->node->index;
+    channel->rests_epoch = q->node->epoch;
 }
 
 
@@ -342,6 +364,10 @@ query_told(void *data)
 
         if (q->result.outcome != NGX_GUILDLOG_DB_ROWS) {
             query_forgive(q);
+        }
+
+        if (q->rests) {
+            query_rests(q);
         }
 
         handler(q->data, &q->result);

@@ -59,6 +59,7 @@ typedef void (*sim_pt)(void *data);
     C(gone, 30)              /* the webhook, from now on */                   \
     C(poison, 200)           /* of an entry */                                \
     C(forbidden, 20)                                                          \
+    C(no_right, 500)         /* to a channel or its webhooks */               \
     C(garbled, 100)                                                           \
     C(list_fails, 500)                                                        \
     C(blind, 200)            /* a channel that cannot be read, for a while */ \
@@ -116,6 +117,9 @@ struct sim_channel_s {
     int64_t           waits;        /* an idle lane has an entry since; 0 */
     int64_t           blind_to;
     int64_t           bad_to;       /* the database refuses its lane */
+    int64_t           rests_to;     /* as the database says and a process */
+    int               rests_node;   /*   was told: not_before of its lane */
+    int               rests_epoch;
     int64_t           used_at;      /* last set */
     int64_t           order;        /* the last place applied, */
     store_lane_t     *of;           /*   of that lane */
