@@ -2,7 +2,7 @@
 
 \ir ../setup.psql
 select ms(now()) as now \gset
-select plan(73);
+select plan(74);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -422,7 +422,14 @@ select is(bool_or(expired), false, 'and is young then')
 
 select operator_lane_pause(:guild, :lane) \g /dev/null
 delete from replay where guild_id = :guild;
+update lane_head set upto = head + 1 where lane = :lane;
 select operator_lane_resume(:guild, :lane) \g /dev/null
+select is(t.tail - h.head, 1::bigint, 'what may have been sent is not decided')
+  from lane_head h join lane_tail t using (guild_id, lane)
+ where h.lane = :lane;
+update lane_head set upto = head where lane = :lane;
+select operator_lane_pause(:guild, :lane), operator_lane_resume(:guild, :lane)
+    \g /dev/null
 select is(h.head, t.tail, 'a lane that has nothing left waits for nothing')
   from lane_head h join lane_tail t using (guild_id, lane)
  where h.lane = :lane;
