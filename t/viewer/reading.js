@@ -256,7 +256,7 @@ async function entry() {
     is(JSON.parse(await panel.locator('pre').textContent()).id, id,
         'all of it can be seen');
     await shoot(page, 'entry-tools');
-    is(await panel.locator('.tools-of button:not(.link), .tools-of a')
+    await soon(() => panel.locator('.tools-of button:not(.link), .tools-of a')
         .allTextContents(), ['Copy the link', 'About Ann Bell',
         'Stop logging Ann Bell', 'Stop logging this type', 'Copy the JSON'],
     'what is wanted most stands out');
