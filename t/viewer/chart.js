@@ -64,4 +64,34 @@ export default async function chart() {
     await page.goBack();
     await soon(() => shownTotal(page), zoomed, 'and going back undoes it');
     await leave(page, 'the chart');
+    await mirrored(server);
+}
+
+
+// where a text runs from right to left, time does as well
+async function mirrored(server) {
+    const page = await enter(server, '#/logs', {locale: 'ar'});
+    const plot = page.locator('.plot[aria-valuenow]');
+    const at = async () => Number(await plot.getAttribute('aria-valuenow'));
+
+    await plot.locator('rect').first().waitFor({state: 'attached'});
+
+    const {x, y, width, height} = await plot.boundingBox();
+
+    ok(await plot.locator('rect').evaluateAll((bars) =>
+        bars.at(-1).getBoundingClientRect().left
+            < bars[0].getBoundingClientRect().left),
+    'the newest bar is at the left');
+    await page.mouse.move(x + 2, y + height / 2);
+    const newest = await at();
+    await page.mouse.move(x + width - 2, y + height / 2);
+    is(await at(), 0, 'the pointer finds the oldest at the right');
+    ok(newest > 0, '... and the newest at the left');
+    await plot.focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowRight');
+    is(await at(), newest - 1, 'arrows go where they point');
+    await shoot(page, 'chart-ar');
+    await leave(page, 'a chart in Arabic');
 }

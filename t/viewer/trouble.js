@@ -102,6 +102,14 @@ async function translated() {
         'the cause has words, in the report and in the table');
     is(await page.locator('.page [lang=en]').allTextContents(), [],
         'nothing is left in English');
+    for (const width of [390, 1400]) {
+        await page.setViewportSize({width, height: 700});
+        is(await page.locator('#where > :is(strong, select, .health)')
+            .evaluateAll((nodes) => nodes.filter((node) =>
+                node.scrollWidth > node.clientWidth && node.clientWidth)
+                .map((node) => node.textContent)), [],
+        `the header is whole at ${width}`);
+    }
     await shoot(page, 'trouble-de');
     await leave(page, 'a cause in German');
     await technical();
