@@ -120,12 +120,14 @@ export function form({fields, values = {}, save, label = t('form.save'), all,
             control.saved = control.read();
         }
         say(t('form.saved'));
-        if (!all) {
-            saved(() => {
-                controls.forEach(({write}, i) => write(before[i]));
-                return submit();
-            });
+        if (all) {
+            look();
+            return;
         }
+        saved(() => {
+            controls.forEach(({write}, i) => write(before[i]));
+            return submit();
+        });
     }
 
 

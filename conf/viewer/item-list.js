@@ -11,11 +11,11 @@ import {saved} from './unsaved.js';
 
 // read() gives rows or null; line(row, i) shows one; remove(row), if given,
 // takes it out, after the question question(row), if given; again(row), if
-// given, is the body that adds it anew; edit(row), if
-// given, is a form for it; turn(row, on), if given, switches it; add(body) adds
-// what the fields say, which begin with the values fresh, and with those of a
-// preset, [name, values], if the reader wants that. Who may only look sees the
-// items alone.
+// given, is the body that adds it anew; edit(row), if given, is a form for it;
+// turn(row, on), if given, switches it; add(body) adds what the fields say,
+// which begin with the values fresh, and with those of a preset,
+// [name, values], if the reader wants that. Who may only look sees the items
+// alone.
 /**
  * @param {{note?: string | null, empty: string, read: () => Promise<any>,
  *     line: (row: any, i: number) => any, remove?: (row: any) => any,

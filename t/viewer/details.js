@@ -88,7 +88,9 @@ async function phone() {
 
     await lines(page).first().waitFor();
     const {y} = await lines(page).first().boundingBox();
-    ok(y < 150, 'entries begin near the top of a phone', `at ${y}`);
+    const {height} = await page.locator('.health').boundingBox();
+    ok(y < 150 + height, 'entries begin near the top of a phone, below what '
+        + 'is wrong', `at ${y}`);
     for (const name of ['Logs', 'Configuration']) {
         is(await page.locator('#nav').getByRole('link', {name}).count(), 1,
             `${name} has its name, where there is a picture alone`);

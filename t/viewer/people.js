@@ -227,9 +227,10 @@ async function whole() {
     await page.context().grantPermissions(['clipboard-read',
         'clipboard-write']);
     await lines(page).first().click();
-    await soon(() => entry.locator('.named').evaluateAll((all) =>
-        all.map((node) => [node.querySelector('.avatar').textContent,
-            node.querySelector('span').textContent])),
+    await soon(() => entry.locator('.facts').first().locator('.named')
+        .evaluateAll((all) => all.map((node) =>
+            [node.querySelector('.avatar').textContent,
+                node.querySelector('a').textContent])),
     [['A', 'Ann'], ['B', 'Bob']], 'who, by face and name');
     ok(!/\b20[12]\b/.test(await entry.locator('.facts').first().innerText()),
         '... and not by number');

@@ -111,7 +111,7 @@ async function reads() {
     await page.getByText('to be read').first().click();
     await page.locator('.entry h2').waitFor();
     ok(true, 'an entry is opened');
-    await page.locator('.entry').getByRole('button', {name: /^Mehr/})
+    await page.locator('.entry').getByRole('link', {name: /^Mehr/})
         .click();
     await page.locator('.member .sides').waitFor();
     await soon(() => page.locator('.member h2').textContent(), 'Ann',
