@@ -10,10 +10,10 @@ use Guildlog::Tool;
 
 # the first line of a block, and who runs it
 my %elsewhere = (
-    '(umask 77; cat > /root/bot.token)    # paste the token, Return, Ctrl-D' => undef,
-    'apt-get -y install git' => 't/chaos/install.t',
-    # it needs systemd and the platform
-    'apt-get -y install --no-install-recommends npm' => undef,
+    '(umask 77; cat > /root/bot.token)    # paste the token, Return, Ctrl-D'
+        => 't/chaos/tutorial.t',
+    'apt-get update && apt-get -y install git' => 't/chaos/tutorial.t',
+    'apt-get -y install --no-install-recommends npm' => 't/chaos/tutorial.t',
     'guildlog import discord 100000000000000001 --bot-token /root/bot.token --deliver'
         => 't/kit/import.t',
     './util/install --server-name logs.example' => 't/chaos/install.t',

@@ -90,6 +90,11 @@ sub new {
     my $self = bless { dir => $dir }, $class;
     push @machines, $self;
 
+    # ca-certificates takes over whom this host trusts besides
+    my $trusted = '/usr/local/share/ca-certificates';
+    mkdir "$dir$trusted";
+    $self->copy($_, $_) for glob "$trusted/*.crt";
+
     $self->_begin;
     $self->write('/usr/sbin/policy-rc.d', "#!/bin/sh\nexit 101\n", 0755);
 
@@ -129,23 +134,53 @@ sub alone {
 }
 
 
+# From now on systemd runs it, as after power was lost: what ran there ends. It needs
+# the packages systemd-sysv and dbus.  /proc/sys is the host's, and cannot be written.
+sub boot {
+    my ($self) = @_;
+
+    $self->_end;
+    $self->_enter(['--cgroup', '--uts'], join(' && ', "cd '$self->{dir}'",
+        'mount --rbind . .', 'cd "$PWD"', 'mount -t proc proc proc',
+        'mount --bind proc/sys proc/sys', 'mount -o remount,bind,ro proc/sys',
+        'mount -t sysfs -o ro sys sys', 'mount -t cgroup2 none sys/fs/cgroup',
+        'pivot_root . mnt', 'umount -l mnt', 'mount --make-rshared /',
+        'exec env -i container=machine /sbin/init'), qr{^/sbin/init});
+    $self->{root} = '/';
+    Guildlog::wait_for { ($self->on('systemctl is-active multi-user.target'))[0] }
+        120, 'the machine has booted';
+    return;
+}
+
+
 # Its first process: all others end with it.  It gets those that lost their
 # parent; a signal that it ignores lets the kernel bury them.
 sub _begin {
     my ($self, @more) = @_;
 
+    $self->_enter(\@more, "mount -t proc proc '$self->{dir}/proc'"
+        . (@more ? ' && ip link set lo up' : '')
+        . q( && exec perl -e '$SIG{CHLD} = "IGNORE"; exec qw(sleep inf)'),
+        qr/^sleep/);
+    $self->{root} = $self->{dir};
+    return;
+}
+
+
+# in namespaces of its own, by that command, which becomes such a process
+sub _enter {
+    my ($self, $more, $command, $becomes) = @_;
+
     defined(my $pid = fork) or die "fork: $!";
     if (!$pid) {
-        exec 'unshare', '--pid', '--fork', '--mount', '--kill-child', @more,
-            'sh', '-c', "mount -t proc proc '$self->{dir}/proc'"
-            . (@more ? ' && ip link set lo up' : '')
-            . q( && exec perl -e '$SIG{CHLD} = "IGNORE"; exec qw(sleep inf)')
-            or POSIX::_exit(127);
+        # it ends with the test, also if that is killed
+        exec qw(setpriv --pdeathsig KILL unshare --pid --fork --mount --kill-child),
+            @$more, 'sh', '-c', $command or POSIX::_exit(127);
     }
     $self->{pid} = $pid;
     Guildlog::wait_for {
         ($self->{first}) = split ' ', slurp("/proc/$pid/task/$pid/children");
-        $self->{first} && slurp("/proc/$self->{first}/cmdline") =~ /^sleep/;
+        $self->{first} && slurp("/proc/$self->{first}/cmdline") =~ $becomes;
     } 20, 'the machine runs';
     return;
 }
@@ -211,7 +246,7 @@ sub on {
     my ($self, $command) = @_;
 
     my @enter = ('nsenter', '-t', $self->{first}, '-n', '-p', '-m');
-    open my $out, '-|', @enter, 'chroot', $self->{dir}, 'env', '-i',
+    open my $out, '-|', @enter, 'chroot', $self->{root}, 'env', '-i',
         'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'DEBIAN_FRONTEND=noninteractive',
         'LC_ALL=C.UTF-8', 'sh', '-c', "($command) 2>&1 < /dev/null"
         or die "chroot: $!";
