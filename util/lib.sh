@@ -79,14 +79,14 @@ step() {
 }
 
 
-# prints ticks until it is killed or the file is gone
+# prints ticks until it is killed, or the file or the tool is gone
 ticker() {
     local never seconds
     exec {never}<> <(:)
 
     for ((seconds = 15; ; seconds += 15)); do
         read -r -t 15 -u "$never" || true
-        [[ -e $1 ]] || exit 0
+        [[ -e $1 ]] && kill -0 $$ 2> /dev/null || exit 0
         say "  ... $seconds s"
     done
 }
@@ -120,6 +120,12 @@ need() {
     local apt=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive
         NEEDRESTART_SUSPEND=1 apt-get -q -y -o DPkg::Lock::Timeout=600
         -o "DPkg::Path=$shims:/usr/sbin:/usr/bin:/sbin:/bin")
+
+    # apt refuses until what was interrupted is ended; it may be somebody else's,
+    # who is at work, and apt waits for that
+    [[ -z $(dpkg --audit) ]] || (lines=0 step "Ending what was interrupted" \
+        "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+        PATH="$shims:$PATH" dpkg --configure -a) || true
 
     local command=(install --no-install-recommends "${missing[@]}")
 
@@ -309,7 +315,8 @@ is_copy() {
 cluster_make() {
     local dir=$1
 
-    [[ ! -s $dir/data/PG_VERSION ]] || return 0
+    # the password is there until it is whole
+    [[ ! -s $dir/data/PG_VERSION || -e $dir/initdb.password ]] || return 0
 
     cluster_folders "$dir"
     (umask 077 && secret > "$dir/password" && cp "$dir"/{,initdb.}password)
@@ -319,9 +326,9 @@ cluster_make() {
         --locale=C.UTF-8 --auth=scram-sha-256 --no-instructions \
         --pwfile="$dir/initdb.password" > /dev/null \
         || { rm -rf "$dir/data"; die "initdb failed"; }
-    rm "$dir/initdb.password"
     as_pg tee -a "$dir/data/postgresql.conf" > /dev/null \
         <<< "include 'guildlog.conf'"
+    rm "$dir/initdb.password"
 }
 
 

@@ -132,13 +132,18 @@ for my $name ('apt-get', 'sudo') {
     close $out;
     chmod 0755, "$dir/bin/$name";
 }
+open my $dpkg, '>', "$dir/bin/dpkg" or die "dpkg: $!";
+print {$dpkg} "#!/bin/sh\necho \"\$@\" >> $dir/asked\necho half\n";
+close $dpkg;
+chmod 0755, "$dir/bin/dpkg";
 my $needs = qx{PATH="$dir/bin:\$PATH" bash -c '. "$util/lib.sh"; need such' 2>&1};
 isnt $?, 0, 'a package that is not to be had stops it';
 my @needs = split /\n/, $needs;
-cmp_ok scalar @needs, '<=', 16, 'in few lines' or diag $needs;
+cmp_ok scalar @needs, '<=', 17, 'in few lines' or diag $needs;
 like $needs[-1], qr/please install, as root: such$/, 'the last says what to do';
-is slurp("$dir/asked") =~ tr/\n//, 4,
-    'it was tried again with new lists, and not more often';
+my ($audit, $configure, @apt) = split /\n/, slurp("$dir/asked");
+is $configure, '--configure -a', 'what was interrupted before is ended';
+is scalar @apt, 4, 'it was tried again with new lists, and not more often';
 
 for my $port ('abc', '0', '99999') {
     like run($first, '--background', GUILDLOG_PORT => $port),
@@ -202,6 +207,25 @@ is status($env), 200, 'what it was copied from goes on';
 is env_of($first)->{GUILDLOG_NGINX_PID}, $env->{GUILDLOG_NGINX_PID},
     'and is at its place';
 system('rm', '-r', $copy) == 0 or die 'rm';
+
+# killed in the middle of the first start, it begins anew
+
+my $killed = fork // die "fork: $!";
+if (!$killed) {
+    setpgrp;
+    $ENV{GUILDLOG_RUN_DIR} = "$dir/killed";
+    open STDOUT, '>', "$dir/said";
+    open STDERR, '>&', \*STDOUT;
+    exec "$util/run";
+}
+wait_for { -e "$dir/killed/pg/initdb.password"
+    && -s "$dir/killed/pg/data/PG_VERSION" || -e "$dir/killed/private/env" } 60;
+kill 'KILL', -$killed;
+waitpid $killed, 0;
+like run("$dir/killed", '--background'), qr/^guildlog answers at /m,
+    'after a kill within initdb it starts'
+    or diag slurp("$dir/said");
+run("$dir/killed", '--stop');
 
 # where servers cannot have their files in it, the folder leads to another one
 
