@@ -69,9 +69,47 @@ for my $suite (Guildlog::Machine::suites()) {
     my $machine = Guildlog::Machine->new($suite,
         qw(curl ca-certificates procps));
 
+    $machine->clone('/tmp/guildlog');
+
+    # a wrong option, no network, and what is interrupted while somebody else installs
+
+    my ($ok, $said) = $machine->on('/tmp/guildlog/util/install --sever-name a.example');
+    ok !$ok && $said eq "install: unknown argument: --sever-name (see --help)\n",
+        "$suite: a wrong option is told" or diag $said;
+    ($ok, $said) = $machine->on('unshare --net /tmp/guildlog/util/install '
+        . '--server-name logs.example');
+    ok !$ok, 'without a network it ends';
+    like $said, qr/^install: apt could not install nginx .*run this again$/m,
+        '... and says what it needs' or diag $said;
+    $machine->write('/root/interrupted', <<'PERL');
+use Fcntl qw(F_SETLK F_WRLCK SEEK_SET);
+open my $lock, '>>', '/var/lib/dpkg/lock-frontend' or die;
+my $whole = pack 's s x4 q q i x4', F_WRLCK, SEEK_SET, 0, 0, 0;
+fcntl $lock, F_SETLK, $whole or die;
+my $pid = fork // die;
+if (!$pid) {
+    setpgrp;
+    close $lock;
+    open STDOUT, '>', '/root/said';
+    open STDERR, '>&', \*STDOUT;
+    exec '/tmp/guildlog/util/install', '--server-name', 'logs.example';
+}
+sub said { local (@ARGV, $/) = '/root/said'; return <> // '' }
+for (1 .. 1200) {
+    last if said() =~ /Waiting for cache lock/;
+    select undef, undef, undef, 0.1;
+}
+kill -2, $pid;
+waitpid $pid, 0;
+print said(), "ended: $?\n";
+PERL
+    like $machine->goes_well('perl /root/interrupted', 'Ctrl-C while apt waits'),
+        qr/Waiting for cache lock.*install: interrupted: run it again.*\nended: [1-9]/s,
+        '... ends it, and it says how to go on';
+    $machine->goes_well("! test -e $keys && ! test -e $conf", 'nothing of it stays');
+
     # who tried the quick start has the packages, but no cluster, and nothing
     # that starts at boot
-    $machine->clone('/tmp/guildlog');
     $machine->goes_well(q(bash -c '. /tmp/guildlog/util/lib.sh; )
         . q(need "${packages_run[@]}"'), "$suite: the quick start's packages");
     unlike $machine->goes_well('pg_lsclusters -h; ls /etc/rc3.d', 'they'),
@@ -81,7 +119,7 @@ for my $suite (Guildlog::Machine::suites()) {
 
     $machine->goes_well("cp -r /tmp/guildlog /tmp/broken && echo '#error nonsense' "
         . '>> /tmp/broken/src/base/ngx_guildlog.h', 'a source is broken');
-    my ($ok, $said) = $machine->on('/tmp/broken/util/install --server-name '
+    ($ok, $said) = $machine->on('/tmp/broken/util/install --server-name '
         . 'logs.example');
     ok !$ok, '... so nothing is installed';
     like $said, qr/error: #error nonsense.*^install: the package was not built$/ms,
@@ -96,7 +134,8 @@ for my $suite (Guildlog::Machine::suites()) {
 
     $machine->copy($package, '/tmp/guildlog.deb');
     $machine->goes_well('apt-get -qy install --no-install-recommends '
-        . '/tmp/guildlog.deb', "$suite: the package");
+        . '/tmp/guildlog.deb && dpkg --unpack /tmp/guildlog.deb',
+        "$suite: the package, which is not configured yet");
     $machine->alone;
     $machine->write('/etc/hosts', "127.0.0.1 localhost logs.example\n");
 
@@ -123,8 +162,25 @@ for my $suite (Guildlog::Machine::suites()) {
     unlike $said, qr/password '/, 'but no password';
     unlike $said, qr/\[warn\]/, 'nginx has no word against it';
     my ($commands) = $said =~ /^(    export .*?\n)\n/ms;
+
+    # a typing mistake changes nothing
+
+    my $is = $machine->goes_well("cat $conf; ls $keys", 'what is there');
+    for (['--server-name https://logs.example', qr/--server-name: a name as/],
+        ['--platform 127.0.0.1 --bot-token /tmp/bot.token', qr/--platform: a URL as/],
+        ["--platform $platform --bot-token /dev/null", qr/does not hold a bot's token/],
+        ['--platform http://127.0.0.1:99999/ --bot-token /tmp/bot.token',
+            qr/nginx refuses its configuration/])
+    {
+        ($ok, $said) = $machine->on("$install $_->[0]");
+        ok !$ok && $said =~ /^install: .*$_->[1]/m, "$_->[0] is refused" or diag $said;
+    }
+    $machine->goes_well("nginx -t && rm $conf.refused $keys/bot.token",
+        'nginx has what it had');
+    is $machine->goes_well("cat $conf; ls $keys", 'it'), $is, '... is as it was';
+
     like $machine->goes_well($wanted, 'once more, with a platform'),
-        qr/sed -i .*guildlog_platform/, 'turns delivery on';
+        qr/sed -i.before .*guildlog_platform/, 'turns delivery on';
 
     # a first server, a first token, a first entry, as it says how
 
