@@ -55,7 +55,7 @@ grant execute on function
     active_ignore_targets, active_ignore_executors,
     notifications_list, notifications_acknowledge, notification_acknowledge,
     search_members, search_channels, search_roles,
-    config_get,
+    config_get, config_patch,
     pacing_get, preview, troubleshoot_ask, troubleshoot_get, troubleshoot_fix,
     troubleshoot_test, troubleshoot_report, refusals_told,
     logs_pieces, logs_page, logs_plain, logs_one, logs_export, logs_actors,

@@ -88,6 +88,8 @@ static const refusal_t  refusal_table[] = {
     { "not_a_cursor", "is not one" },
     { "unknown_value", "must be one of *" },
     { "unknown_value", "unknown language" },
+    { "unknown_value", "is no change of the configuration with this method" },
+    { "unknown_value", "names nothing that is there" },
     { "has_nul", "must not contain NUL" },
     { "not_utf8", "is not valid UTF-8" },
     { "not_utf8", "\\u is not followed by a character" },

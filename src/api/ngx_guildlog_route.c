@@ -53,6 +53,10 @@ static const char  *route_subjects[] = {
     "server", "executor", "target", "channel", NULL
 };
 
+static const char  *route_methods[] = {
+    "POST", "PUT", "PATCH", "DELETE", NULL
+};
+
 static const char  *route_buttons[] = {
     "userID", "supportServer", "customise", NULL
 };
@@ -306,6 +310,22 @@ field  route_ignored_target[] = {
 
 field  route_ignored_executor[] = { id("id", REQUIRED, 1), ignored_fields };
 
+/* what the path is of says what the body may be */
+
+field  route_change_fields[] = {
+    one_of("method", REQUIRED, route_methods),
+    text("path", REQUIRED, 1, 128),
+    object("body", 0, 0, NULL),
+    last
+};
+
+field  route_change = object("", 0, 0, route_change_fields);
+
+field  route_changes[] = {
+    list("changes", REQUIRED, 1, 200, &route_change),
+    last
+};
+
 field  route_fix[] = {
     text("kind", REQUIRED, 1, 64),
     id("channelId", 0, 1),
@@ -448,6 +468,9 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
 #define admin(f, m, p, x, q, b)                                               \
     { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_ADMIN,               \
       x, q, b, stmt(f), 0, NGX_GUILDLOG_ROW }
+#define change(f, m, p, x, q, b)                                              \
+    { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_ADMIN,               \
+      x, q, b, stmt(f), CHANGE, NGX_GUILDLOG_ROW }
 #define large(f, p)                                                           \
     { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_ADMIN,             \
       none, none, NULL, stmt(f), 0, NGX_GUILDLOG_LARGE }
@@ -497,6 +520,7 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
 #define PLAN      NGX_GUILDLOG_ROUTE_PLAN
 #define COOKIE    NGX_GUILDLOG_ROUTE_COOKIE
 #define STANDBY   NGX_GUILDLOG_ROUTE_STANDBY
+#define CHANGE    NGX_GUILDLOG_ROUTE_CHANGE
 
 
 const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
@@ -520,46 +544,49 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
     admin(token_revoke, DELETE, "/auth", none, route_token_id, NULL),
 
     admin(channels_get, GET, "/config/logging/channels", none, none, NULL),
-    admin(channels_patch, PATCH, "/config/logging/channels", none, none,
-          route_channels),
+    change(channels_patch, PATCH, "/config/logging/channels", none, none,
+           route_channels),
 
     admin(options_get, GET, "/config/logging/settings", none, none, NULL),
-    admin(options_patch, PATCH, "/config/logging/settings", none, none,
-          route_options),
+    change(options_patch, PATCH, "/config/logging/settings", none, none,
+           route_options),
 
     admin(type_get, GET, "/config/logging/settings/{}",
           route_log_id, none, NULL),
-    admin(type_patch, PATCH, "/config/logging/settings/{}",
-          route_log_id, none, route_type),
-    admin(types_patch, PATCH, "/config/logging/settings/types", none, none,
-          route_types),
+    change(type_patch, PATCH, "/config/logging/settings/{}",
+           route_log_id, none, route_type),
+    change(types_patch, PATCH, "/config/logging/settings/types", none, none,
+           route_types),
 
     admin(ignore_get, GET, "/config/logging/ignore/{}",
           route_ignore_type, none, NULL),
-    admin(ignore_add, POST, "/config/logging/ignore/{}",
-          route_ignore_type, none, route_ignore),
-    admin(ignore_remove, DELETE, "/config/logging/ignore/{}",
-          route_ignore_type, none, route_ignore),
+    change(ignore_add, POST, "/config/logging/ignore/{}",
+           route_ignore_type, none, route_ignore),
+    change(ignore_remove, DELETE, "/config/logging/ignore/{}",
+           route_ignore_type, none, route_ignore),
 
     admin(settings_get, GET, "/config/settings", none, none, NULL),
-    admin(settings_patch, PATCH, "/config/settings", none, none,
-          route_settings),
+    change(settings_patch, PATCH, "/config/settings", none, none,
+           route_settings),
 
     admin(guilds_get, GET, "/config/guilds", none, none, NULL),
 
     large(tags_get, "/config/tags"),
-    admin(tag_create, POST, "/tags", none, none, route_new_tag),
-    admin(tag_patch, PATCH, "/tags/{}", route_a_name, none, route_tag),
-    admin(tag_delete, DELETE, "/tags/{}", route_a_name, none, NULL),
+    change(tag_create, POST, "/tags", none, none, route_new_tag),
+    change(tag_patch, PATCH, "/tags/{}", route_a_name, none, route_tag),
+    change(tag_delete, DELETE, "/tags/{}", route_a_name, none, NULL),
 
     admin(access_list, GET, "/config/access", none, none, NULL),
     admin(access_get, GET, "/config/access/{}", route_an_id, none, NULL),
-    admin(access_put, PUT, "/config/access/{}", route_an_id, none,
-          route_access),
-    admin(access_delete, DELETE, "/config/access/{}", route_an_id,
-          route_revoke, NULL),
+    change(access_put, PUT, "/config/access/{}", route_an_id, none,
+           route_access),
+    change(access_delete, DELETE, "/config/access/{}", route_an_id,
+           route_revoke, NULL),
 
     large(config_get, "/config"),
+    { "config_patch", PATCH, "/servers/{guild}/config", NGX_GUILDLOG_API,
+      FOR_ADMIN, none, none, route_changes, stmt(config_patch),
+      NGX_GUILDLOG_ROUTE_CHANGES, NGX_GUILDLOG_ROW },
 
     admin(pacing_get, GET, "/config/logging/pacing", none, none, NULL),
 
@@ -585,14 +612,14 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
 
     admin(filters_list, GET, "/filters", none, none, NULL),
     admin(filter_get, GET, "/filters/{}", route_filter_id, none, NULL),
-    admin(filter_patch, PATCH, "/filters/{}", route_filter_id, none,
-          route_filter),
+    change(filter_patch, PATCH, "/filters/{}", route_filter_id, none,
+           route_filter),
 
     admin(alerts_list, GET, "/alerts", none, none, NULL),
     admin(alert_get, GET, "/alerts/{}", route_a_name, none, NULL),
-    admin(alert_create, POST, "/alerts", none, none, route_new_alert),
-    admin(alert_patch, PATCH, "/alerts/{}", route_a_name, none, route_alert),
-    admin(alert_delete, DELETE, "/alerts/{}", route_a_name, none, NULL),
+    change(alert_create, POST, "/alerts", none, none, route_new_alert),
+    change(alert_patch, PATCH, "/alerts/{}", route_a_name, none, route_alert),
+    change(alert_delete, DELETE, "/alerts/{}", route_a_name, none, NULL),
 
     basic(active_ignore_targets, POST, "/active/ignore/targets", none, none,
           route_ignored_target),

@@ -92,6 +92,10 @@ typedef struct {
 /* what it reads may be read at a standby */
 #define NGX_GUILDLOG_ROUTE_STANDBY  0x100
 
+/* it may be one of several changes; before the body goes what these are */
+#define NGX_GUILDLOG_ROUTE_CHANGE  0x200
+#define NGX_GUILDLOG_ROUTE_CHANGES  0x400
+
 
 extern const ngx_guildlog_route_t  ngx_guildlog_routes[];
 extern const ngx_uint_t            ngx_guildlog_nroutes;
@@ -115,6 +119,14 @@ const ngx_guildlog_route_t *ngx_guildlog_route_match(
 ngx_int_t ngx_guildlog_route_match_body(ngx_pool_t *pool,
     const ngx_guildlog_route_t *route, const ngx_str_t *text, json_t **body,
     ngx_str_t *error);
+
+/*
+ * Holds each of several changes against the table of its own endpoint.  *calls
+ * says to the database what they are, as JSON: [name of the endpoint, the piece
+ * of its path if it has one]...  Returns as args_body() does.
+ */
+ngx_int_t ngx_guildlog_route_match_changes(ngx_pool_t *pool, json_t *body,
+    ngx_str_t *calls, ngx_str_t *error);
 
 
 /* the number of a language by its name; that of "en" is 0 */

@@ -10,6 +10,9 @@ static ngx_uint_t route_match_path(const ngx_guildlog_route_t *route,
     const ngx_str_t *path, ngx_str_t *guild, ngx_str_t *pieces);
 static ngx_uint_t route_match_piece(const ngx_guildlog_field_t *field,
     const ngx_str_t *piece);
+static ngx_int_t route_match_change(ngx_guildlog_value_t *v, json_t *change,
+    ngx_guildlog_json_t *calls);
+static ngx_uint_t route_match_method(const char *name);
 
 
 const ngx_guildlog_route_t *
@@ -177,4 +180,116 @@ ngx_guildlog_route_match_body(ngx_pool_t *pool,
     }
 
     return ngx_guildlog_args_body(pool, route->body, *body, error);
+}
+
+
+ngx_int_t
+ngx_guildlog_route_match_changes(ngx_pool_t *pool, json_t *body,
+    ngx_str_t *calls, ngx_str_t *error)
+{
+    size_t                i;
+    json_t               *change;
+    ngx_int_t             rc;
+    ngx_guildlog_json_t   w;
+    ngx_guildlog_value_t  whole, v;
+
+    ngx_memzero(&whole, sizeof(ngx_guildlog_value_t));
+    whole.index = NGX_GUILDLOG_VALUE_NO_INDEX;
+
+    v.pool = pool;
+    v.error = error;
+    v.outer = &whole;
+    ngx_str_set(&v.name, "changes");
+
+    ngx_guildlog_json_init(&w, pool, 1024);
+    ngx_guildlog_json_begin(&w, '[');
+
+    json_array_foreach(json_object_get(body, "changes"), i, change) {
+        v.index = i;
+
+        rc = route_match_change(&v, change, &w);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    ngx_guildlog_json_end(&w);
+
+    return ngx_guildlog_json_written(&w, calls);
+}
+
+
+static ngx_int_t
+route_match_change(ngx_guildlog_value_t *v, json_t *change,
+    ngx_guildlog_json_t *calls)
+{
+    json_t                      *body;
+    ngx_str_t                    path, guild, name;
+    ngx_str_t                    pieces[NGX_GUILDLOG_PIECES_MAX];
+    ngx_uint_t                   method, methods;
+    ngx_guildlog_value_t         inner;
+    const ngx_guildlog_route_t  *route;
+
+    inner.pool = v->pool;
+    inner.index = NGX_GUILDLOG_VALUE_NO_INDEX;
+    inner.error = v->error;
+    inner.outer = v;
+
+    method = route_match_method(
+                       json_string_value(json_object_get(change, "method")));
+    name = ngx_guildlog_json_text(json_object_get(change, "path"));
+
+    path.data = ngx_pnalloc(v->pool, sizeof("/servers/-") - 1 + name.len);
+    if (path.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    path.len = ngx_sprintf(path.data, "/servers/-%V", &name) - path.data;
+
+    route = ngx_guildlog_route_match(NGX_GUILDLOG_API, method, &path, &guild,
+                                     pieces, &methods);
+
+    if (route == NULL || guild.len != 1
+        || !(route->flags & NGX_GUILDLOG_ROUTE_CHANGE))
+    {
+        ngx_str_set(&inner.name, "path");
+        return ngx_guildlog_value_refuse(&inner, "is no change of the "
+                                         "configuration with this method");
+    }
+
+    name.data = (u_char *) route->name;
+    name.len = ngx_strlen(route->name);
+
+    ngx_guildlog_json_begin(calls, '[');
+    ngx_guildlog_json_string(calls, &name);
+
+    if (pieces[0].data) {
+        ngx_guildlog_json_string(calls, &pieces[0]);
+    }
+
+    ngx_guildlog_json_end(calls);
+
+    body = json_object_get(change, "body");
+    ngx_str_set(&inner.name, "body");
+
+    if ((body == NULL) == (route->body == NULL)) {
+        return body ? ngx_guildlog_args_object(&inner, route->body, body)
+                    : NGX_OK;
+    }
+
+    return ngx_guildlog_value_refuse(&inner, body ? "unknown field"
+                                                  : "is required");
+}
+
+
+/* the name is one of those that the table of the body has */
+
+static ngx_uint_t
+route_match_method(const char *name)
+{
+    return *name == 'D' ? NGX_GUILDLOG_DELETE
+           : name[1] == 'A' ? NGX_GUILDLOG_PATCH
+           : name[1] == 'U' ? NGX_GUILDLOG_PUT
+           : NGX_GUILDLOG_POST;
 }

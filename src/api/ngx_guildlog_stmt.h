@@ -95,6 +95,7 @@ typedef struct {
     S(sessions_remove_all, 4, 0)                                              \
     S(settings_get, 4, READ)                                                  \
     S(settings_patch, 5, 0)                                                   \
+    S(config_patch, 6, LONG)                                                  \
     S(guilds_get, 4, READ)                                                    \
     S(channels_get, 4, READ)                                                  \
     S(channels_patch, 5, 0)                                                   \

@@ -34,8 +34,6 @@ static ngx_int_t args_item(ngx_guildlog_value_t *v,
 static ngx_int_t args_complete(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, ngx_array_t *items, ngx_str_t *arg);
 static u_char *args_decode(u_char *dst, const u_char *p, const u_char *last);
-static ngx_int_t args_object(ngx_guildlog_value_t *v,
-    const ngx_guildlog_field_t *fields, json_t *json);
 static void args_begin(ngx_guildlog_value_t *v, ngx_pool_t *pool,
     ngx_str_t *error);
 
@@ -946,7 +944,7 @@ ngx_guildlog_args_body(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
 
     args_begin(&v, pool, error);
 
-    return args_object(&v, fields, body);
+    return ngx_guildlog_args_object(&v, fields, body);
 }
 
 
@@ -970,7 +968,7 @@ ngx_guildlog_args_batch(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
     for (i = 0; i < n; i++) {
         v.index = i;
 
-        rc = args_object(&v, fields, json_array_get(body, i));
+        rc = ngx_guildlog_args_object(&v, fields, json_array_get(body, i));
 
         if (rc != NGX_OK) {
             return rc;
@@ -981,9 +979,9 @@ ngx_guildlog_args_batch(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
 }
 
 
-static ngx_int_t
-args_object(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *fields,
-    json_t *json)
+ngx_int_t
+ngx_guildlog_args_object(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *fields, json_t *json)
 {
     ngx_int_t  rc;
 

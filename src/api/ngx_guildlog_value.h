@@ -144,6 +144,10 @@ ngx_int_t ngx_guildlog_args_query(ngx_pool_t *pool,
 ngx_int_t ngx_guildlog_args_body(ngx_pool_t *pool,
     const ngx_guildlog_field_t *fields, json_t *body, ngx_str_t *error);
 
+/* the same of a value in a body */
+ngx_int_t ngx_guildlog_args_object(ngx_guildlog_value_t *v,
+    const ngx_guildlog_field_t *fields, json_t *json);
+
 /* the same of an array of 1 to BATCH_MAX such objects */
 
 #define NGX_GUILDLOG_ARGS_BATCH_MAX  1000

@@ -664,6 +664,12 @@ request_bind_body(ngx_http_guildlog_call_t *call)
     rc = ngx_guildlog_route_match_body(call->request->pool, call->route,
                                        &call->body, &json, &error);
 
+    if (rc == NGX_OK && (call->route->flags & NGX_GUILDLOG_ROUTE_CHANGES)) {
+        rc = ngx_guildlog_route_match_changes(call->request->pool, json,
+                                              &call->args[call->nargs++],
+                                              &error);
+    }
+
     if (rc != NGX_OK) {
         return ngx_http_guildlog_call_invalid(call, rc, &error);
     }

@@ -16,7 +16,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
 {
     json_t                      *body;
     ngx_int_t                    rc;
-    ngx_str_t                    text, error;
+    ngx_str_t                    text, error, calls;
     const ngx_guildlog_route_t  *route;
 
     route = &ngx_guildlog_routes[fuzz_pick(&p, &len, ngx_guildlog_nroutes)];
@@ -29,6 +29,10 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     text.len = len;
 
     rc = ngx_guildlog_route_match_body(pool, route, &text, &body, &error);
+
+    if (rc == NGX_OK && (route->flags & NGX_GUILDLOG_ROUTE_CHANGES)) {
+        rc = ngx_guildlog_route_match_changes(pool, body, &calls, &error);
+    }
 
     if (rc == NGX_DECLINED) {
         fuzz_refused(&error);

@@ -148,6 +148,9 @@ refused api($browser, 'GET', "/servers/$unknown"), 403,
     is api($viewer, 'GET', "/servers/$other/logs")->status, 200, '... that';
     refused api($viewer, 'PATCH', "/servers/$other/config/settings",
         json => { locale => 'de' }), 403, '... and change nothing';
+    refused api($viewer, 'PATCH', "/servers/$other/config", json => { changes =>
+        [{ method => 'PATCH', path => '/config/settings',
+           body => { locale => 'de' } }] }), 403, '... nor several things at once';
     refused api($viewer, 'POST', "/servers/$other/auth",
         json => { permissions => 1 }), 403, '... and make no token';
     refused api($viewer, 'POST', "/servers/$other/active/ignore/executors",
@@ -163,7 +166,15 @@ refused api($browser, 'GET', "/servers/$unknown"), 403,
     refused $preview->('', 'pro'), 403, '... and none of the other one';
     is api($viewer, 'PATCH', "/servers/$other/config/settings",
         json => { locale => 'de' })->status, 202, 'at once a manager';
-    $g->delete("/servers/$other/config/access/$bob", token => $token);
+    my $both = sub { api($viewer, 'PATCH', "/servers/$other/config", json => {
+        changes => [@_] }) };
+    my @leave = ({ method => 'DELETE', path => "/config/access/$bob" },
+        { method => 'POST', path => '/tags', body => { tag_name => 'late',
+          content => 'a' } });
+    refused $both->(@leave), 403, 'who goes first changes nothing more';
+    is api($viewer, 'GET', "/servers/$other/config/access/$bob")->status, 200,
+        '... and has not gone';
+    is $both->(reverse @leave)->status, 200, 'the other way round that is fine';
     refused api($viewer, 'GET', "/servers/$other"), 403, 'at once nobody';
 }
 

@@ -104,6 +104,7 @@ $$, $$
         ('read', 'search_channels', 'query text'),
         ('read', 'search_roles', 'query text'),
         ('api', 'config_get', 'rest text'),
+        ('api', 'config_patch', 'calls jsonb, input jsonb'),
         ('read', 'pacing_get', null),
         ('plain', 'preview', 'token text, guild bigint, bot smallint, '
              'kind smallint, input jsonb, OUT status integer, '

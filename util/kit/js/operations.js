@@ -24,6 +24,8 @@ export const API = {
         '/servers/{guild_id}/auth'],
     configGet: ['GET',
         '/servers/{guild_id}/config'],
+    configPatch: ['PATCH',
+        '/servers/{guild_id}/config'],
     settingsGet: ['GET',
         '/servers/{guild_id}/config/settings'],
     settingsPatch: ['PATCH',

@@ -99,6 +99,14 @@ class ApiOperations(Methods):
             '/servers/{guild_id}/config',
             guild_id=guild_id or self.server, bot=bot)
 
+    async def config_patch(
+            self, *, body: Any, guild_id: One = None, bot: One = None) -> Any:
+        """Make several changes, all of them or none"""
+        return await self._call(
+            'PATCH',
+            '/servers/{guild_id}/config',
+            body, guild_id=guild_id or self.server, bot=bot)
+
     async def settings_get(
             self, *, guild_id: One = None, bot: One = None) -> Any:
         """Read the bot's language"""
