@@ -6,6 +6,7 @@ use lib 't/lib', 'util/lib';
 use Guildlog;
 use Guildlog::File;
 use Guildlog::Platform;
+use Guildlog::RandomChange;
 use Guildlog::Tool;
 
 my $nginx = Guildlog->new(start => 0, api => 'guildlog_limit off;');
@@ -221,9 +222,10 @@ subtest 'a whole configuration' => sub {
         qr/"tags" has no field "contents"/);
     $refused->('{"tags":{}}', 2, qr/"tags" is no list/);
     my $done = $refused->('{"settingsConfig":[{"locale":"xx"}],'
-        . '"tags":[{"tag_name":"a","content":"b"}]}', 3, qr/ 400: locale: /);
-    is $done, "$server\n  + tag a: content b\n", 'what was done before is told';
-    like does("tag list $server"), qr/^a +b/m, '... and was done';
+        . '"tags":[{"tag_name":"a","content":"b"}]}', 3,
+        qr/ 400: changes\[1\]\.body\.locale: .*that is \S+: language: [^\n]* xx$/ms);
+    is $done, '', 'one is refused, so none is done';
+    is does("tag list $server"), '', '... indeed';
 
     # the third of five is refused
 
@@ -233,21 +235,44 @@ subtest 'a whole configuration' => sub {
         $tag{c}{image} = $image;
         $nginx->file('config.json', json->encode({ tags => [@tag{'a' .. 'e'}] }));
     };
-    does("tag delete $server a");
     $five->('ftp://example');
     my ($out, $why, $is) = guildlog("config apply '$file' $server --yes");
     is $is, 3, 'the third of five is refused';
-    is $out, "$server\n  + tag a: content a\n  + tag b: content b\n",
-        'two were done';
-    like $why, qr/ 400: image: .*\n.*2 of 5 changes were done/, 'says why';
-    is join(' ', $why =~ /^guildlog:   $server: \+ tag (\w)/mg), 'c d e',
+    is $out, '', 'none is done';
+    like $why, qr/ 400: changes\[2\]\.body\.image: /, 'says why';
+    like $why, qr/that is $server: \+ tag c: .*\n.* 0 of 5 changes were done/,
+        '... and which it is';
+    is join(' ', $why =~ /^guildlog:   $server: \+ tag (\w)/mg), 'a b c d e',
         '... and what is left';
-    my $listed = does("tag list $server");
-    is join(' ', $listed =~ /^(\w) /mg), 'a b', 'which was not done';
+    is does("tag list $server"), '', 'which was not done';
     $five->('https://example/c.png');
-    is does("config apply '$file' $server --yes"), "$server\n  + tag c: content c,"
-        . " image https://example/c.png\n  + tag d: content d\n"
-        . "  + tag e: content e\n", 'run again it does that';
+    is does("config apply '$file' $server --yes"), "$server\n  + tag a: content a\n"
+        . "  + tag b: content b\n  + tag c: content c, image"
+        . " https://example/c.png\n  + tag d: content d\n  + tag e: content e\n",
+        'run again it does that';
+
+    # of two servers the second one refuses
+
+    $nginx->file('config.json', json->encode({ map { $_->[0] => {
+        settingsConfig => [{ locale => $_->[1] }], tags => [{ tag_name => 'both',
+        content => 'b', image => $_->[2] }] } } [$server, 'fr'],
+        [$other, 'fr', 'ftp://example'] }));
+    ($out, $why) = guildlog("config apply '$file' $server $other --yes");
+    like $out, qr/^$server\n(?:  - tag \w: .*\n|  - tag \w\n){5}  \+ tag both: .*\n/,
+        'the first one is done';
+    unlike $out, qr/$other/, '... the second one is not';
+    like $why, qr/that is $other: \+ tag both/, '... which says why';
+    like does("language show $_->[0]"), qr/ $_->[1]$/, "... and $_->[2]"
+        for [$server, 'fr', 'that one is'], [$other, 'ja', 'nothing of this one'];
+
+    # more than a request may have
+
+    $nginx->file('config.json', json->encode({ serverlogConfigIgnoreStandard => [
+        map { { ignore_type => 2, ignore_value => 1000 + $_ } } 1 .. 450],
+        tags => [map { { tag_name => "t$_", content => 'x' x 4000 } } 1 .. 20] }));
+    my @lines = split /\n/, does("config apply '$file' $server --yes");
+    is grep({ /^  \+ / } @lines), 470, 'many changes are several requests';
+    is does("config diff '$file' $server"), '', '... which do all of them';
     is does("config apply '$file' $server --yes"), '', '... and it was all';
 
     # types
@@ -263,6 +288,57 @@ subtest 'a whole configuration' => sub {
     is_deeply [map { row("logging/settings/$_")->{enabled} } 60, 61, 62],
         [0, 0, 0], '... which reaches them all';
     is does("config diff '$file' $server"), '', 'nothing is left';
+};
+
+
+subtest 'any configuration' => sub {
+    my $seed = $ENV{GUILDLOG_SEED} // int rand 2**31;
+    diag "GUILDLOG_SEED=$seed";
+    srand $seed;
+    delete local $ENV{GUILDLOG_ADMIN_TOKEN};
+    local $ENV{GUILDLOG_TOKEN_FILE} = $nginx->prefix . '/tokens';
+    my $file = $nginx->prefix . '/any.json';
+    my $export = sub { does("config export $_[0]") =~ s/"32(0{15}\d")/"31$1/gr };
+
+    $nginx->file('any.json', '{"serverlogConfigIgnoreStandard":null,"tags":null}');
+    does("config apply '$file' $server --yes");
+
+    for my $round (1 .. 5) {
+        for (1 .. 25) {
+            my $is = api('/config');
+            my $change = meant(random_change(), $is, '31000000000000000');
+            my ($method, $path, $body) = @$change{qw(method path body)};
+            next if $path eq '/alerts'
+                && grep { $_->{name} eq $body->{name} } @{ $is->{alerts} || [] };
+            $nginx->request($method, "/servers/$server$path", %as,
+                $body ? (json => $body) : ());
+        }
+        $nginx->file('any.json', does("config export $server")
+            =~ s/"31(0{15}\d")/"32$1/gr);
+        does("config apply '$file' $other --yes");
+        is does("config diff '$file' $other"), '', "round $round: is applied";
+
+        my @both = map { my $of = decoded($export->($_));
+            delete @$of{qw(guilds serverlogConfigChannels serverlogConfigOptions)};
+            @{ $of->{alerts} } = sort { $a->{name} cmp $b->{name} }
+                @{ $of->{alerts} || [] };
+            json->encode($of) =~ s/"(?:tag_|alert_)?id":"\d+"//gr } $server, $other;
+        is $both[1], $both[0], '... and said of both';
+
+        # a refusal anywhere
+
+        my $want = json->decode(slurp($file));
+        $want->{settingsConfig} = [{ locale => $round % 2 ? 'it' : 'tr' }];
+        $want->{serverlogConfigIgnoreStandard} = undef;
+        push @{ $want->{tags} }, { tag_name => 'n0', content => 'x' },
+            { tag_name => "n$round-", image => 'ftp://example' };
+        $nginx->file('any.json', json->encode($want));
+        my $was = $export->($other);
+        my (undef, $why, $status) = guildlog("config apply '$file' $other --yes");
+        is $status, 3, '... one more is refused';
+        like $why, qr/that is $other: \+ tag n$round-/, '... which is told';
+        is $export->($other), $was, '... and nothing was changed';
+    }
 };
 
 

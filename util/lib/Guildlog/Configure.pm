@@ -198,10 +198,11 @@ our @configure = (
         . ' null empties them.',
         sub { config_apply(undef, @_) }],
     ['config apply', 'FILE [SERVER...]', [@do, @bot],
-        'Makes the configuration what the file says, or stdin if it is -. Each'
-        . ' line that it prints is one request, and is done as a whole or not at'
-        . ' all. It stops at the first that is refused, and tells what is left;'
-        . ' run again it goes on with that.',
+        'Makes the configuration what the file says, or stdin if it is -: of a'
+        . ' server wholly or not at all, but for more than 200 changes or 60,000'
+        . ' bytes, which are several requests. It stops at the first server that'
+        . ' refuses, and tells which change that is and what is left; run again'
+        . ' it goes on with that.',
         sub { config_apply(chosen('yes') // 0, @_) }],
 
     map({ my ($of, $plural, $options) = @$_;
@@ -563,35 +564,66 @@ sub config_apply {
     }
 
     # all that is there is read before anything is changed
-    my %steps = map { my $is = taken_apart(whole($_), 'the service');
+    my %changes = map { my $is = taken_apart(whole($_), 'the service');
         $_ => [steps($is, $want{$_})] } @of;
-    my @todo = map { my $server = $_; map { [$server, @$_] } @{ $steps{$server} } }
-        @of;
+    my @todo = map { my $server = $_; map { [$server, @$_] }
+        requests(@{ $changes{$server} }) } @of;
     my @told;
 
     if_it_fails(sub {
+        my ($why) = @_;
+        my @left = map { my ($server, @some) = @$_;
+            map { "$server: $_->{change}" } @some } @todo;
         show(\@told) if chosen('json');
-        warning(@told . ' of ' . (@told + @todo) . ' changes were done. When this is'
+        warning("that is $left[$1]") if $why =~ /\bchanges\[(\d+)\]/;
+        warning(@told . ' of ' . (@told + @left) . ' changes were done. When this is'
             . ' mended run it again: it goes on with what is left, which is');
-        warning("  $_->[0]: $_->[1]") for @todo;
+        warning("  $_") for @left;
     }) if $really;
 
     while (@todo) {
-        my ($server, $what, $method, $pieces, $body) = @{ $todo[0] };
-        send_to($method, $server, $pieces, $body) if $really;
+        my ($server, @some) = @{ $todo[0] };
+        send_to('PATCH', $server, ['config'], { changes => [map { sent($_) }
+            @some] }) if $really;
         shift @todo;
         if (!chosen('json')) {
             print "$server\n" if !@told || $told[-1]{server} ne $server;
-            print '  ', plain($what), "\n";
+            print '  ', plain($_->{change}), "\n" for @some;
         }
-        push @told, { server => $server, change => $what, method => $method,
-            path => place(@$pieces), body => $body };
+        push @told, map { { server => $server, %$_ } } @some;
     }
     show(\@told) if chosen('json');
     return if !@told || $really;
     partly();
     warning('nothing was changed: add --yes to do it') if defined $really
         && !chosen('json');
+}
+
+
+# The changes of a server as the requests that they are sent in, each of which is
+# done wholly or not at all: one, unless they are more than it may have.
+
+sub requests {
+    my (@requests, $bytes);
+
+    for my $change (@_) {
+        my $size = length JSON::PP->new->utf8->encode(sent($change));
+        if (!@requests || @{ $requests[-1] } == 200 || $bytes + $size > 60_000) {
+            push @requests, [];
+            $bytes = 0;
+        }
+        push @{ $requests[-1] }, $change;
+        $bytes += $size + 1;
+    }
+    return @requests;
+}
+
+
+# a change as the service takes it
+sub sent {
+    my ($change) = @_;
+    return { map { $_ => $change->{$_} }
+        grep { defined $change->{$_} } qw(method path body) };
 }
 
 
@@ -671,8 +703,8 @@ my %path = (
     language => ['config', 'settings'], ignore => ['config', 'logging', 'ignore'],
 );
 
-# What makes %$is what %$want says, [words, method, path, body]...  What goes comes
-# first: there is room for what comes then.
+# What makes %$is what %$want says, a hash for each change: how it is told, method,
+# path and body.  What goes comes first: there is room for what comes then.
 
 sub steps {
     my ($is, $want) = @_;
@@ -711,11 +743,13 @@ sub steps {
             }
         }
     }
-    return @goes, several_types(@comes);
+    return map { my ($words, $method, $pieces, $body) = @$_;
+        { change => $words, method => $method, path => place(@$pieces),
+          body => $body } } @goes, several_types(@comes);
 }
 
 
-# what is the same for several types is one request
+# what is the same for several types is one change
 sub several_types {
     my (%same, @order);
 
@@ -737,7 +771,7 @@ sub several_types {
 }
 
 
-# one request, and the words for it
+# one change, [words, method, path, body]
 sub step {
     my ($part, $thing, $was, $new, @differ) = @_;
 

@@ -169,6 +169,7 @@ my %meaning = (
     401 => 'the token is wrong, has expired or was revoked',
     403 => 'this token may not do that',
     404 => 'there is no such thing',
+    405 => 'the service is older than this command',
 );
 
 # {status, headers, in}: the body can be read.  An answer that the service was

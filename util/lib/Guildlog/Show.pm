@@ -219,7 +219,7 @@ sub distance {
 sub warning { print STDERR 'guildlog: ', plain($_[0]), "\n" }
 
 
-# what is to be told besides when a command stops in the middle
+# what is to be told besides when a command stops in the middle; gets the reason
 my $besides = sub { };
 
 sub if_it_fails { ($besides) = @_ }
@@ -229,7 +229,7 @@ sub fail {
     my ($status, $text) = @_;
 
     warning($text);
-    $besides->();
+    $besides->($text);
     exit $status;
 }
 
