@@ -75,8 +75,9 @@ returns text[] language plpgsql stable as $$
 declare
     needles  constant text[] := mask_needles_of(guild, 0::smallint);
     all_of   constant masker[] := maskers(guild, 0::smallint);
-    drops    constant masker[] := said_maskers(all_of, 'drop');
-    masks    constant masker[] := said_maskers(all_of, 'mask');
+    types    constant smallint[] := '{3,4,5,6,7}';
+    drops    constant masker[] := maskers_for(all_of, 'drop', types);
+    masks    constant masker[] := maskers_for(all_of, 'mask', types);
     place    int;
     texts    text[];
     masked   text[];
@@ -103,16 +104,6 @@ begin
     end loop;
 
     return docs;
-end $$;
-
-
-create or replace function said_maskers(maskers masker[], action text)
-returns masker[] language plpgsql immutable as $$
-begin
-    return array(select m from unnest(maskers) m
-                  where m.action = said_maskers.action
-                    and (m.log_types = '{}'
-                         or m.log_types && '{3,4,5,6,7}'::smallint[]));
 end $$;
 
 

@@ -126,14 +126,16 @@ begin
 end $$;
 
 
+-- Those with that action that apply to any of these types.
+
 create or replace function maskers_for(maskers masker[], action text,
-    log_type smallint)
+    log_types smallint[])
 returns masker[] language plpgsql immutable as $$
 begin
     return array(select m from unnest(maskers) m
                   where m.action = maskers_for.action
                     and (m.log_types = '{}'
-                         or log_type = any (m.log_types)));
+                         or m.log_types && maskers_for.log_types));
 end $$;
 
 

@@ -378,8 +378,8 @@ begin
             continue;
         end if;
 
-        drops := maskers_for(maskers, 'drop', types[place]);
-        masks := maskers_for(maskers, 'mask', types[place]);
+        drops := maskers_for(maskers, 'drop', types[place : place]);
+        masks := maskers_for(maskers, 'mask', types[place : place]);
         continue when drops = '{}' and masks = '{}';
 
         looked := true;
