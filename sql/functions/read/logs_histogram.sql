@@ -45,8 +45,9 @@ begin
     first := greatest(wall, after + 1);
     high := log_high(at, before);
     last := coalesce(id_time(case when before is not null then high end),
-        greatest(at, id_time(log_last(guild, bot, done, since, until,
-                                      high))) + 1);
+        greatest(at, id_time((
+            select max(e) from entries_newest(guild, logs_histogram.bot, 0,
+                                              high) e))) + 1);
     last := greatest(first, last);
     step := greatest(1, -((first - last) / buckets));
     step := step + (step * buckets < last - first)::int;
@@ -75,23 +76,6 @@ begin
     return query
         select * from blocks_parted(guild, bot, low, high, first, step)
          where done > 0;
-end $$;
-
-
--- The newest entry below an id: of what is hot, and of blocks.
-
-create or replace function log_last(guild bigint, bot smallint, done bigint,
-    since timestamptz, until timestamptz, high bigint)
-returns bigint language plpgsql stable as $$
-begin
-    return greatest((
-        select max(a.id) from log_arrival a
-         where a.guild_id = guild and a.bot = log_last.bot
-           and a.arrival > done
-           and a.recorded_at between since and until
-           and a.id < high), (
-        select k.ids[width_bucket(high - 1, k.ids)]
-          from block_at(guild, log_last.bot, high - 1) k));
 end $$;
 
 

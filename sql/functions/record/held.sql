@@ -287,11 +287,8 @@ begin
        and a.held_to is not null;
 
     update log_head h
-       set first_log_at = (
-               select id_time(least(
-                          (select min(a.id)
-                             from arrivals_hot(guild, h.bot) a),
-                          block_entry(guild, h.bot, 0, 9223372036854775807))))
+       set first_log_at = id_time(entry_first(guild, h.bot, 0,
+                                              9223372036854775807))
      where h.guild_id = guild
        and h.bot = arrivals_remove.bot
        and h.first_log_at = id_time(first);

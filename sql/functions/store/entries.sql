@@ -219,35 +219,25 @@ begin
 end $$;
 
 
--- The oldest entry of a range of ids that is in a block.
-
-create or replace function block_entry(guild bigint, bot smallint, low bigint,
-    high bigint)
-returns bigint language plpgsql stable as $$
-begin
-    return (
-        select k.ids[width_bucket(low - 1, k.ids) + 1]
-          from log_block k
-         where k.guild_id = guild and k.bot = block_entry.bot
-           and k.first_id >= coalesce((
-                   select f.first_id
-                     from block_at(guild, block_entry.bot, low) f
-                    where f.last_id >= low), low)
-           and k.first_id < high
-           and k.ids[width_bucket(low - 1, k.ids) + 1] < high
-         order by k.first_id limit 1);
-end $$;
-
-
 -- The oldest entry of a range of ids.
 
 create or replace function entry_first(guild bigint, bot smallint, low bigint,
     high bigint)
 returns bigint language plpgsql stable as $$
 begin
-    return least(block_entry(guild, bot, low, high),
-                 (select min(a.id) from arrivals_hot(guild, bot) a
-                   where a.id >= low and a.id < high));
+    return least((
+        select k.ids[width_bucket(low - 1, k.ids) + 1]
+          from log_block k
+         where k.guild_id = guild and k.bot = entry_first.bot
+           and k.first_id >= coalesce((
+                   select f.first_id
+                     from block_at(guild, entry_first.bot, low) f
+                    where f.last_id >= low), low)
+           and k.first_id < high
+           and k.ids[width_bucket(low - 1, k.ids) + 1] < high
+         order by k.first_id limit 1), (
+        select min(a.id) from arrivals_hot(guild, entry_first.bot) a
+         where a.id >= low and a.id < high));
 end $$;
 
 
