@@ -297,29 +297,6 @@ begin
 end $$;
 
 
--- Gives delivery what no request can remove any more, at most so many: the
--- entries that have a channel to go to get their place there now. If that fails
--- it is done server by server, and those that fail are left out for a while:
--- the keeper's task of requests tells of them.
-
-create or replace function held_release(budget int default 1000,
-    out guild_id bigint, out bot smallint, out id bigint,
-    out channel_id bigint)
-returns setof record language plpgsql as $$
-begin
-    if not exists (select from keeper_parked p where p.task = 'requests') then
-        begin
-            return query select r.* from held_release_due(budget) r;
-            return;
-        exception when others then
-            null;
-        end;
-    end if;
-
-    return query select r.* from held_release_apart(budget) r;
-end $$;
-
-
 -- The servers with entries to be released, in the order of their locks, and how
 -- many of each are among the oldest of all.
 
@@ -343,30 +320,34 @@ begin
 end $$;
 
 
-create or replace function held_release_due(budget int, out guild_id bigint,
-    out bot smallint, out id bigint, out channel_id bigint)
-returns setof record language plpgsql as $$
-declare
-    due  record;
-begin
-    for due in select * from held_due(budget) loop
-        continue when not held_begin(due.guild_id, due.bot);
-        return query
-            select due.guild_id, due.bot, r.id, r.channel_id
-              from held_release_of(due.guild_id, due.bot, due.n) r;
-    end loop;
-end $$;
+-- Gives delivery what no request can remove any more, at most so many: the
+-- entries that have a channel to go to get their place there now. If that fails
+-- each server is done in a transaction within this one, and those that fail are
+-- left out for a while: the keeper's task of requests tells of them.
 
-
--- The same, each server in a transaction within this one.
-
-create or replace function held_release_apart(budget int,
+create or replace function held_release(budget int default 1000,
     out guild_id bigint, out bot smallint, out id bigint,
     out channel_id bigint)
 returns setof record language plpgsql as $$
 declare
     due  record;
 begin
+    if not exists (select from keeper_parked p where p.task = 'requests') then
+        begin
+            -- in an order, so that none is told of before all are released
+
+            return query
+                select d.guild_id, d.bot, r.id, r.channel_id
+                  from held_due(budget) d
+                 cross join lateral held_release_of(d.guild_id, d.bot, d.n) r
+                 where held_begin(d.guild_id, d.bot)
+                 order by d.guild_id, d.bot, r.id;
+            return;
+        exception when others then
+            null;
+        end;
+    end if;
+
     for due in select * from held_due(budget) loop
         begin
             continue when not held_begin(due.guild_id, due.bot);
