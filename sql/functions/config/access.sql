@@ -55,25 +55,22 @@ end $$;
 -- PUT /config/access/{user_id}: at most 200 users.
 
 create or replace function access_put(token text, guild bigint, bot smallint,
-    kind smallint, user_id bigint, input jsonb, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    kind smallint, user_id bigint, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     before  text;
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     select a.level into before from access a
      where a.guild_id = guild and a.bot = access_put.bot
        and a.user_id = access_put.user_id;
-    status := 202;
 
     if before = input ->> 'level' then
-        return;
+        return answered(202);
     end if;
 
     if before is null
@@ -92,6 +89,7 @@ begin
         'target', user_named(guild, user_id),
         'name', input ->> 'level', 'changes', jsonb_build_array(
             change('level', to_jsonb(before), input -> 'level'))));
+    return answered(202);
 end $$;
 
 
@@ -99,17 +97,14 @@ end $$;
 -- that the user made.
 
 create or replace function access_delete(token text, guild bigint,
-    bot smallint, kind smallint, user_id bigint, revoke int default 0,
-    out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    bot smallint, kind smallint, user_id bigint, revoke int default 0)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     before  text;
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     delete from access a
@@ -118,8 +113,7 @@ begin
     returning a.level into before;
 
     if not found then
-        status := 404;
-        return;
+        return answered(404);
     end if;
 
     perform announce(guild, bot, 99, jsonb_build_object(
@@ -131,5 +125,5 @@ begin
         perform token_end(guild, bot, null, user_id);
     end if;
 
-    status := 202;
+    return answered(202);
 end $$;

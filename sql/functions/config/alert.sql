@@ -141,16 +141,15 @@ end $$;
 -- POST /alerts: so many as the plan has.
 
 create or replace function alert_create(token text, guild bigint,
-    bot smallint, kind smallint, input jsonb, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    bot smallint, kind smallint, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     new   alert;
     most  int;
 begin
     if not change_begin(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
+        return answered(401);
     end if;
 
     perform alert_check(guild, input);
@@ -173,27 +172,22 @@ begin
     perform record_take(guild, bot);
     insert into alert values (new.*);
     perform alert_changed(guild, bot, null, new);
-
-    status := 201;
-    body := format('{"alert_id":"%s"}', new.alert_id);
+    return answered(201, format('{"alert_id":"%s"}', new.alert_id));
 end $$;
 
 
 -- PATCH /alerts/{alert_id}
 
 create or replace function alert_patch(token text, guild bigint,
-    bot smallint, kind smallint, alert_id text, input jsonb, out status int,
-    out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    bot smallint, kind smallint, alert_id text, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     before  alert;
     after   alert;
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     select * into before from alert a
@@ -201,20 +195,18 @@ begin
        and a.alert_id = alert_patch.alert_id;
 
     if not found then
-        status := 404;
-        return;
+        return answered(404);
     end if;
 
     perform alert_check(guild, input);
 
     after := jsonb_populate_record(before, input - 'alert_id'
                                            || keys_of(guild, bot));
-    status := 202;
 
     if before is not distinct from after then
         perform lanes_again(guild, bot, array[after.channel])
           where input ? 'channel';
-        return;
+        return answered(202);
     end if;
 
     perform record_take(guild, bot);
@@ -225,30 +217,28 @@ begin
      where a.guild_id = guild and a.bot = alert_patch.bot
        and a.alert_id = alert_patch.alert_id;
     perform alert_changed(guild, bot, before, after);
+    return answered(202);
 end $$;
 
 
 -- DELETE /alerts/{alert_id}
 
 create or replace function alert_delete(token text, guild bigint,
-    bot smallint, kind smallint, alert_id text, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    bot smallint, kind smallint, alert_id text)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     old  alert;
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     if not exists (select from alert a
                     where a.guild_id = guild and a.bot = alert_delete.bot
                       and a.alert_id = alert_delete.alert_id)
     then
-        status := 404;
-        return;
+        return answered(404);
     end if;
 
     perform record_take(guild, bot);
@@ -257,5 +247,5 @@ begin
        and a.alert_id = alert_delete.alert_id
     returning * into old;
     perform alert_changed(guild, bot, old, null);
-    status := 202;
+    return answered(202);
 end $$;

@@ -39,17 +39,15 @@ end $$;
 -- PATCH /config/logging/channels
 
 create or replace function channels_patch(token text, guild bigint,
-    bot smallint, kind smallint, input jsonb, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    bot smallint, kind smallint, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     before  logging_channels;
     after   logging_channels;
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     select * into before from logging_channels c
@@ -66,11 +64,9 @@ begin
 
     perform channels_refuse(guild, input);
 
-    status := 202;
-
     if before is not distinct from after then
         perform lanes_again(guild, bot, channels_in(input));
-        return;
+        return answered(202);
     end if;
 
     delete from logging_channels c
@@ -80,6 +76,7 @@ begin
 
     perform announce(guild, bot, 68, '{"action": "update"}'
         || coalesce(difference(to_jsonb(before), to_jsonb(after)), '{}'));
+    return answered(202);
 end $$;
 
 

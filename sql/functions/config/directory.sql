@@ -6,9 +6,8 @@
 -- Puts up to 1,000 of one kind, each {id, …}: creates it, or changes the
 -- fields that are there. Of one that stands in the array twice the last counts.
 
-create or replace function directory_put(guild bigint, kind int, input jsonb,
-    out status int, out body text)
-language plpgsql as $$
+create or replace function directory_put(guild bigint, kind int, input jsonb)
+returns answer language plpgsql as $$
 declare
     n     constant int := jsonb_array_length(input);
     news  record;
@@ -29,9 +28,7 @@ begin
                 from jsonb_array_elements(input) with ordinality e (it, place)
                order by e.place));
     perform channels_doubted(news.new_guilds, news.new_channels);
-
-    status := 200;
-    body := '{}';
+    return answered(200);
 end $$;
 
 
@@ -117,16 +114,14 @@ begin
 end $$;
 
 
-create or replace function directory_delete(guild bigint, kind int, id bigint,
-    out status int, out body text)
-language plpgsql as $$
+create or replace function directory_delete(guild bigint, kind int, id bigint)
+returns answer language plpgsql as $$
 begin
     delete from directory d
      where d.guild_id = guild
        and d.kind = directory_delete.kind
        and d.id = directory_delete.id;
-    status := case when found then 200 else 404 end;
-    body := '{}';
+    return answered(case when found then 200 else 404 end);
 end $$;
 
 
@@ -334,23 +329,19 @@ end $$;
 -- GET /search/members: by a query, or who of these ids is known.
 
 create or replace function search_members(token text, guild bigint,
-    bot smallint, kind smallint, query text, ids bigint[] default null,
-    out status int, out body text)
-language plpgsql stable security definer
+    bot smallint, kind smallint, query text, ids bigint[] default null)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
     if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
+        return answered(401);
     end if;
 
     if cardinality(ids) > 100 then
         perform refuse(400, 'id: at most 100 items');
     end if;
 
-    status := 200;
-    body := coalesce((
+    return answered(200, coalesce((
         select '[' || string_agg(row_to_json(r)::text, ',') || ']'
           from (select d.id::text as id, d.name, d.avatar,
                        array_to_json(d.roles::text[]) as roles
@@ -358,7 +349,7 @@ begin
                          where ids is not null
                          union all
                         select * from directory_find(guild, 0, query)
-                         where ids is null) d) r), '[]');
+                         where ids is null) d) r), '[]'));
 end $$;
 
 

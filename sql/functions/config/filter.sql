@@ -65,24 +65,21 @@ end $$;
 -- do not stand in the log of the change: a chat channel may be its reader.
 
 create or replace function filter_patch(token text, guild bigint, bot smallint,
-    kind smallint, filter_id text, input jsonb, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    kind smallint, filter_id text, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     before  filter;
     after   filter;
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     before := filter_of(guild, bot, filter_id);
 
     if before.filter_id is null then
-        status := 404;
-        return;
+        return answered(404);
     end if;
 
     if filter_id <> 'words' and input ? 'words' then
@@ -91,10 +88,9 @@ begin
 
     after := jsonb_populate_record(before, input - 'filter_id'
                                            || keys_of(guild, bot));
-    status := 202;
 
     if before is not distinct from after then
-        return;
+        return answered(202);
     end if;
 
     delete from filter f
@@ -106,4 +102,5 @@ begin
         jsonb_build_object('action', 'update', 'name', 'filter ' || filter_id)
         || coalesce(difference(to_jsonb(before) - 'words',
                                to_jsonb(after) - 'words'), '{}'));
+    return answered(202);
 end $$;

@@ -70,24 +70,20 @@ end $$;
 -- What is there already is no change.
 
 create or replace function ignore_add(token text, guild bigint, bot smallint,
-    kind smallint, ignore_type int, input jsonb, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    kind smallint, ignore_type int, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
-
-    status := 202;
 
     insert into ignore_entry
     values (guild, bot, ignore_type, input ->> 'value')
     on conflict do nothing;
 
     if not found then
-        return;
+        return answered(202);
     end if;
 
     if (select count(*) from ignore_entry i
@@ -101,24 +97,20 @@ begin
         'action', 'add', 'name', ignore_name(ignore_type),
         'value', input ->> 'value', 'changes', jsonb_build_array(
             change(ignore_key(ignore_type), null, input -> 'value'))));
+    return answered(202);
 end $$;
 
 
 -- DELETE /config/logging/ignore/{ignore_type}: what is not there is no change.
 
 create or replace function ignore_remove(token text, guild bigint,
-    bot smallint, kind smallint, ignore_type int, input jsonb,
-    out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    bot smallint, kind smallint, ignore_type int, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
-
-    status := 202;
 
     delete from ignore_entry i
      where i.guild_id = guild
@@ -132,4 +124,6 @@ begin
             'value', input ->> 'value', 'changes', jsonb_build_array(
                 change(ignore_key(ignore_type), input -> 'value', null))));
     end if;
+
+    return answered(202);
 end $$;

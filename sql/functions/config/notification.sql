@@ -50,14 +50,12 @@ end $$;
 -- POST /notifications/acknowledge: all of them.
 
 create or replace function notifications_acknowledge(token text, guild bigint,
-    bot smallint, kind smallint, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    bot smallint, kind smallint)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 begin
-    body := '{}';
-
     if not token_live(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     update notification n
@@ -65,21 +63,19 @@ begin
      where n.guild_id = guild
        and n.bot = notifications_acknowledge.bot
        and not n.acknowledged;
-    status := 200;
+    return answered(200);
 end $$;
 
 
 -- POST /notifications/{id}/acknowledge
 
 create or replace function notification_acknowledge(token text, guild bigint,
-    bot smallint, kind smallint, id text, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    bot smallint, kind smallint, id text)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 begin
-    body := '{}';
-
     if not token_live(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     update notification n
@@ -87,5 +83,5 @@ begin
      where n.guild_id = guild
        and n.bot = notification_acknowledge.bot
        and n.notification_id::text = id;
-    status := case when found then 200 else 404 end;
+    return answered(case when found then 200 else 404 end);
 end $$;

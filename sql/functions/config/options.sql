@@ -46,17 +46,15 @@ end $$;
 -- PATCH /config/logging/settings: null is the default again.
 
 create or replace function options_patch(token text, guild bigint,
-    bot smallint, kind smallint, input jsonb, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    bot smallint, kind smallint, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     before  logging_options;
     after   logging_options;
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     perform format_allowed(guild, input);
@@ -64,10 +62,9 @@ begin
     before := options_of(guild, bot);
     after := jsonb_populate_record(options_default(), jsonb_strip_nulls(
                  to_jsonb(before) || input || keys_of(guild, bot)));
-    status := 200;
 
     if before is not distinct from after then
-        return;
+        return answered(200);
     end if;
 
     delete from logging_options o
@@ -76,4 +73,5 @@ begin
 
     perform announce(guild, bot, 76, '{"action": "update"}'
         || coalesce(difference(to_jsonb(before), to_jsonb(after)), '{}'));
+    return answered(200);
 end $$;

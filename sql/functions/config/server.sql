@@ -36,13 +36,12 @@ end $$;
 -- log entries stay.
 
 create or replace function server_reset(token text, guild bigint,
-    bot smallint, kind smallint, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    bot smallint, kind smallint)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 begin
     if not change_begin(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
+        return answered(401);
     end if;
 
     -- what records takes its requests of active ignore in this order
@@ -77,8 +76,7 @@ begin
     perform lanes_sync(guild, bot);
 
     perform announce(guild, bot, 78, '{"action": "reset"}');
-    status := 202;
-    body := '{}';
+    return answered(202);
 end $$;
 
 

@@ -6,24 +6,20 @@
 -- before hands in what its cookie says of the person.
 
 create or replace function me(token text, server bigint, bot smallint,
-    kind smallint, person jsonb default null, out status int, out body text)
-language plpgsql stable security definer
+    kind smallint, person jsonb default null)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    status := 401;
-    body := '{}';
-
     if not session_live(0, token) then
-        return;
+        return answered(401);
     end if;
 
-    status := 200;
-    body := (
+    return answered(200, (
         select jsonb_build_object('id', s.user_id::text, 'name', s.name,
                    'avatar', s.avatar,
                    'servers', person_servers(s.user_id, s.servers, s.icons))
           from session s
-         where s.session_id = session_part(token, 1));
+         where s.session_id = session_part(token, 1))::text);
 end $$;
 
 
@@ -99,11 +95,11 @@ end $$;
 -- DELETE /me/sessions: all of the person, this one, too.
 
 create or replace function sessions_remove_all(token text, server bigint,
-    bot smallint, kind smallint, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    bot smallint, kind smallint)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     ended  record := session_end(token, true);
 begin
-    status := ended.status;
-    body := ended.body;
+    return answered(ended.status, ended.body);
 end $$;

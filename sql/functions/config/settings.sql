@@ -42,18 +42,16 @@ end $$;
 -- PATCH /config/settings
 
 create or replace function settings_patch(token text, guild bigint,
-    bot smallint, kind smallint, input jsonb, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    bot smallint, kind smallint, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     before  settings;
     after   settings;
     was     smallint;       -- the language until now
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     select * into before from settings s
@@ -74,5 +72,5 @@ begin
                        input -> 'locale'))));
     end if;
 
-    status := 202;
+    return answered(202);
 end $$;

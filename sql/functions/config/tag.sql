@@ -132,16 +132,15 @@ end $$;
 -- it.
 
 create or replace function tag_create(token text, guild bigint, bot smallint,
-    kind smallint, input jsonb, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    kind smallint, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     new  tag;
     n    bigint;
 begin
     if not change_begin(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
+        return answered(401);
     end if;
 
     new := jsonb_populate_record(null::tag, input || keys_of(guild, bot));
@@ -166,25 +165,22 @@ begin
     perform announce(guild, bot, 74,
         jsonb_build_object('action', 'create', 'name', new.tag_name)
         || tag_difference(null, to_jsonb(new)));
-    status := 201;
-    body := format('{"tag_id":"%s"}', new.tag_id);
+    return answered(201, format('{"tag_id":"%s"}', new.tag_id));
 end $$;
 
 
 -- PATCH /tags/{tag_id}
 
 create or replace function tag_patch(token text, guild bigint, bot smallint,
-    kind smallint, tag_id text, input jsonb, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    kind smallint, tag_id text, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     before  tag;
     after   tag;
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     select * into before from tag t
@@ -192,17 +188,15 @@ begin
        and t.tag_id = tag_patch.tag_id;
 
     if not found then
-        status := 404;
-        return;
+        return answered(404);
     end if;
 
     after := jsonb_populate_record(before, input - 'tag_id'
                                            || keys_of(guild, bot));
     after.tag_name := lower(after.tag_name collate "und-x-icu");
-    status := 200;
 
     if before is not distinct from after then
-        return;
+        return answered(200);
     end if;
 
     perform tag_check(after);
@@ -216,22 +210,21 @@ begin
     perform announce(guild, bot, 75,
         jsonb_build_object('action', 'update', 'name', after.tag_name)
         || tag_difference(to_jsonb(before), to_jsonb(after)));
+    return answered(200);
 end $$;
 
 
 -- DELETE /tags/{tag_id}
 
 create or replace function tag_delete(token text, guild bigint, bot smallint,
-    kind smallint, tag_id text, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    kind smallint, tag_id text)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     old  tag;
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     delete from tag t
@@ -240,12 +233,11 @@ begin
     returning * into old;
 
     if not found then
-        status := 404;
-        return;
+        return answered(404);
     end if;
 
     perform announce(guild, bot, 73,
         jsonb_build_object('action', 'delete', 'name', old.tag_name)
         || tag_difference(to_jsonb(old), null));
-    status := 200;
+    return answered(200);
 end $$;

@@ -66,18 +66,16 @@ end $$;
 -- DELETE /auth?tokenId=
 
 create or replace function token_revoke(token text, guild bigint, bot smallint,
-    kind smallint, token_id text, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    kind smallint, token_id text)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
-    status := case when token_end(guild, bot, token_id, null) then 200
-                   else 404 end;
+    return answered(case when token_end(guild, bot, token_id, null)
+                         then 200 else 404 end);
 end $$;
 
 
@@ -85,9 +83,8 @@ end $$;
 -- server, over both bots. The caller has the row of the server.
 
 create or replace function token_make(guild bigint, bot smallint,
-    permissions smallint, creator bigint, name text, out status int,
-    out body text)
-language plpgsql as $$
+    permissions smallint, creator bigint, name text)
+returns answer language plpgsql as $$
 declare
     made     constant timestamptz := date_trunc('second', clock_timestamp());
     expires  constant timestamptz := made + interval '90 days';
@@ -107,52 +104,44 @@ begin
 
     perform announce(guild, bot, 72, jsonb_build_object(
         'action', 'create', 'name', id));
-
-    status := 201;
-    body := (
+    return answered(201, (
         select row_to_json(r)
           from (select id as unique_id, guild::text as guild,
                        case bot when 1 then 'pro' else 'main' end as bot,
                        permissions, ms(made) / 1000 as iat,
-                       ms(expires) / 1000 as exp) r);
+                       ms(expires) / 1000 as exp) r)::text);
 end $$;
 
 
 -- POST /auth: the person of a cookie makes a token. A token makes none.
 
 create or replace function token_create(token text, guild bigint, bot smallint,
-    kind smallint, input jsonb, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    kind smallint, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     if token not like '~%' then
-        status := 403;
-        return;
+        return answered(403);
     end if;
 
-    select m.status, m.body into status, body
-      from token_make(guild, bot, (input ->> 'permissions')::smallint,
-                      (executor() ->> 'id')::bigint, input ->> 'name') m;
+    return token_make(guild, bot, (input ->> 'permissions')::smallint,
+                      (executor() ->> 'id')::bigint, input ->> 'name');
 end $$;
 
 
 -- POST /servers/{guild}/tokens of the operator.
 
-create or replace function operator_token_create(guild bigint, input jsonb,
-    out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+create or replace function operator_token_create(guild bigint, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 begin
     perform server_lock(guild);
-
-    select m.status, m.body into status, body
-      from token_make(guild,
+    return token_make(guild,
                       coalesce(input ->> 'bot' = 'pro', false)::int::smallint,
                       (input ->> 'permissions')::smallint,
-                      (input ->> 'creator')::bigint, null) m;
+                      (input ->> 'creator')::bigint, null);
 end $$;

@@ -129,16 +129,14 @@ end $$;
 -- PATCH /config/logging/settings/{log_id}
 
 create or replace function type_patch(token text, guild bigint, bot smallint,
-    kind smallint, log_id int, input jsonb, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    kind smallint, log_id int, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     did  record;
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     did := types_set(guild, bot, array[log_id], input);
@@ -147,23 +145,21 @@ begin
         jsonb_build_object('action', 'update', 'name', t.key)
         || difference(did.befores[1], did.afters[1]))
        from log_type t where t.id = did.ids[1];
-    status := 202;
+    return answered(202);
 end $$;
 
 
 -- PATCH /config/logging/settings/types
 
 create or replace function types_patch(token text, guild bigint, bot smallint,
-    kind smallint, input jsonb, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    kind smallint, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     did  record;
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     did := types_set(guild, bot, array(
@@ -176,5 +172,5 @@ begin
                          types_told(did.ids, did.befores, did.afters));
     end if;
 
-    status := 202;
+    return answered(202);
 end $$;

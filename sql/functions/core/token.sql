@@ -8,6 +8,12 @@ call type_make('answer', $$
 $$);
 
 
+create or replace function answered(status int, body text default '{}')
+returns answer language sql immutable as $$
+    select row(status, body)::answer
+$$;
+
+
 -- True while the token of that server is neither revoked nor expired, or the
 -- session in its place may do that.
 
@@ -34,5 +40,5 @@ declare
                                  when it is null then 404
                                  else 200 end;
 begin
-    return row(status, case status when 200 then it else '{}' end)::answer;
+    return answered(status, case status when 200 then it else '{}' end);
 end $$;

@@ -343,16 +343,16 @@ end $$;
 
 create or replace function troubleshoot_report(token text, guild bigint,
     bot smallint, kind smallint, live smallint, application text,
-    probes jsonb, refused int, out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    probes jsonb, refused int)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 begin
     if token_live(guild, token) then
         perform refusals_add(guild, least(refused, 25));
     end if;
 
-    select g.* into status, body
-      from troubleshoot_get(token, guild, bot, kind, live, application,
-                            probes) g;
+    return troubleshoot_get(token, guild, bot, kind, live, application,
+                            probes);
 end $$;
 
 
@@ -362,8 +362,8 @@ end $$;
 
 create or replace function troubleshoot_get(token text, guild bigint,
     bot smallint, kind smallint, live smallint, application text,
-    probes jsonb, out status int, out body text)
-language plpgsql stable security definer
+    probes jsonb)
+returns answer language plpgsql stable security definer
 set search_path = guildlog, pg_temp as $$
 declare
     asked     constant probe[] := array(
@@ -374,9 +374,7 @@ declare
     counts    jsonb;
 begin
     if not token_live(guild, token) then
-        status := 401;
-        body := '{}';
-        return;
+        return answered(401);
     end if;
 
     select coalesce(json_agg(json_build_object(
@@ -398,9 +396,7 @@ begin
                     union all
                     select * from findings_of_traffic(guild, bot)) f
               join finding_kinds() k on k.id = f.id) f;
-
-    status := 200;
-    body := json_build_object(
+    return answered(200, json_build_object(
         'guildId', guild::text,
         'botId', application,
         'generatedAt', ms(clock_timestamp()),
@@ -411,7 +407,7 @@ begin
                        else 'healthy' end,
         'findings', findings,
         'counts', counts,
-        'summary', summary);
+        'summary', summary)::text);
 end $$;
 
 

@@ -13,7 +13,7 @@ select bag_eq($$
        and has_function_privilege('guildlog', p.oid, 'execute')
 $$, $$
     select name || '(' || concat_ws(', ', case
-           when kind in ('api', 'read', 'logs')
+           when kind in ('api', 'outs', 'logs')
            then 'token text, guild bigint, bot smallint, kind smallint'
            when kind = 'operator' then 'guild bigint'
            when kind in ('delivers', 'lane', 'figures') then 'me text' end,
@@ -31,7 +31,7 @@ $$, $$
                'channels text[], parents text[], categories text[], '
                'proxied boolean[], prefixed integer[], '
                'crowded integer[], docs text, errors jsonb'),
-           case when kind in ('api', 'operator', 'batch', 'keeper', 'lane',
+           case when kind in ('outs', 'operator', 'batch', 'keeper', 'lane',
                           'figures')
            then 'OUT status integer, OUT body text' end,
            case when name ~ '^(operator_record|active_ignore)'
@@ -39,11 +39,11 @@ $$, $$
            when name in ('tags_get', 'config_get') then 'OUT more text' end)
            || ')'
       from (values
-        ('read', 'server_get', null),
+        ('api', 'server_get', null),
         ('api', 'server_reset', null),
-        ('read', 'guilds_get', null),
-        ('read', 'token_list', null),
-        ('read', 'token_check', null),
+        ('api', 'guilds_get', null),
+        ('api', 'token_list', null),
+        ('api', 'token_check', null),
         ('api', 'token_create', 'input jsonb'),
         ('api', 'token_revoke', 'token_id text'),
         ('plain', 'session_begin', 'id text, user_id bigint, name text, '
@@ -62,64 +62,62 @@ $$, $$
              'bot smallint, kind smallint, session_id text, '
              'OUT status integer, OUT body text'),
         ('plain', 'sessions_remove_all', 'token text, server bigint, '
-             'bot smallint, kind smallint, OUT status integer, '
-             'OUT body text'),
+             'bot smallint, kind smallint'),
         ('plain', 'me', 'token text, server bigint, bot smallint, '
-             'kind smallint, person jsonb, OUT status integer, '
-             'OUT body text'),
-        ('read', 'settings_get', null),
+             'kind smallint, person jsonb'),
+        ('api', 'settings_get', null),
         ('api', 'settings_patch', 'input jsonb'),
-        ('read', 'channels_get', null),
+        ('api', 'channels_get', null),
         ('api', 'channels_patch', 'input jsonb'),
-        ('read', 'options_get', null),
+        ('api', 'options_get', null),
         ('api', 'options_patch', 'input jsonb'),
-        ('read', 'type_get', 'log_id integer'),
+        ('api', 'type_get', 'log_id integer'),
         ('api', 'type_patch', 'log_id integer, input jsonb'),
         ('api', 'types_patch', 'input jsonb'),
-        ('read', 'ignore_get', 'ignore_type integer'),
+        ('api', 'ignore_get', 'ignore_type integer'),
         ('api', 'ignore_add', 'ignore_type integer, input jsonb'),
         ('api', 'ignore_remove', 'ignore_type integer, input jsonb'),
-        ('api', 'tags_get', 'rest text'),
+        ('outs', 'tags_get', 'rest text'),
         ('api', 'tag_create', 'input jsonb'),
         ('api', 'tag_patch', 'tag_id text, input jsonb'),
         ('api', 'tag_delete', 'tag_id text'),
-        ('read', 'access_list', null),
-        ('read', 'access_get', 'user_id bigint'),
+        ('api', 'access_list', null),
+        ('api', 'access_get', 'user_id bigint'),
         ('api', 'access_put', 'user_id bigint, input jsonb'),
         ('api', 'access_delete', 'user_id bigint, revoke integer'),
-        ('read', 'filters_list', null),
-        ('read', 'filter_get', 'filter_id text'),
+        ('api', 'filters_list', null),
+        ('api', 'filter_get', 'filter_id text'),
         ('api', 'filter_patch', 'filter_id text, input jsonb'),
-        ('read', 'alerts_list', null),
-        ('read', 'alert_get', 'alert_id text'),
+        ('api', 'alerts_list', null),
+        ('api', 'alert_get', 'alert_id text'),
         ('api', 'alert_create', 'input jsonb'),
         ('api', 'alert_patch', 'alert_id text, input jsonb'),
         ('api', 'alert_delete', 'alert_id text'),
-        ('api', 'active_ignore_targets', 'input jsonb'),
-        ('api', 'active_ignore_executors', 'input jsonb'),
-        ('read', 'notifications_list', null),
+        ('outs', 'active_ignore_targets', 'input jsonb'),
+        ('outs', 'active_ignore_executors', 'input jsonb'),
+        ('api', 'notifications_list', null),
         ('api', 'notifications_acknowledge', null),
         ('api', 'notification_acknowledge', 'id text'),
         ('api', 'search_members', 'query text, ids bigint[]'),
-        ('read', 'search_channels', 'query text'),
-        ('read', 'search_roles', 'query text'),
-        ('api', 'config_get', 'rest text'),
-        ('api', 'config_patch', 'calls jsonb, input jsonb'),
-        ('read', 'pacing_get', null),
+        ('api', 'search_channels', 'query text'),
+        ('api', 'search_roles', 'query text'),
+        ('outs', 'config_get', 'rest text'),
+        ('outs', 'config_patch', 'calls jsonb, input jsonb'),
+        ('api', 'pacing_get', null),
         ('plain', 'preview', 'token text, guild bigint, bot smallint, '
              'kind smallint, input jsonb, OUT status integer, '
              'OUT body text, OUT doc text, OUT format smallint, '
              'OUT color integer, OUT buttons integer, OUT locale smallint, '
              'OUT spoilers boolean'),
-        ('api', 'troubleshoot_ask', null),
+        ('outs', 'troubleshoot_ask', null),
         ('api', 'troubleshoot_get', 'live smallint, application text, '
                                     'probes jsonb'),
         ('api', 'troubleshoot_report', 'live smallint, application text, '
                                        'probes jsonb, refused integer'),
         ('operator', 'refusals_told', 'n integer'),
-        ('api', 'troubleshoot_fix', 'input jsonb'),
-        ('api', 'troubleshoot_test', 'input jsonb'),
-        ('api', 'logs_actors', null),
+        ('outs', 'troubleshoot_fix', 'input jsonb'),
+        ('outs', 'troubleshoot_test', 'input jsonb'),
+        ('outs', 'logs_actors', null),
         ('plain', 'logs_plain', 'token text, guild bigint, bot smallint, '
              'kind smallint, after bigint, before bigint, most integer, '
              'below bigint, ranges boolean, known text, joined boolean, '
@@ -134,7 +132,7 @@ $$, $$
              'kind smallint, by_arrival boolean, low bigint, high bigint, '
              'since bigint, until bigint, at bigint, channel bigint, '
              'member bigint, side text, bytes integer'),
-        ('api', 'search_bad', 'key bigint'),
+        ('outs', 'search_bad', 'key bigint'),
         ('plain', 'logs_found', 'token text, guild bigint, bot smallint, '
              'kind smallint, ids bigint[], head text, total bigint, '
              'more boolean, state text, erased bigint'),
@@ -231,7 +229,7 @@ $$, $$
         ('operator', 'operator_person_forget', 'user_id bigint'),
         ('news', 'operator_person_logs', 'guild bigint, user_id bigint, '
              'since bigint, below bigint, most integer'),
-        ('operator', 'operator_token_create', 'input jsonb'),
+        ('plain', 'operator_token_create', 'guild bigint, input jsonb'),
         ('operator', 'operator_record', 'bot smallint, @entries'),
         ('operator', 'operator_member_put', 'user_id bigint, input jsonb'),
         ('operator', 'operator_member_delete', 'user_id bigint'),
