@@ -15,7 +15,7 @@ begin
         return;
     end if;
 
-    execute format('drop type if exists %I cascade', name);
+    execute format('drop type if exists guildlog.%I cascade', name);
     execute format('alter type type_made rename to %I', name);
 end $$;
 
