@@ -471,6 +471,9 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
 #define change(f, m, p, x, q, b)                                              \
     { #f, m, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_ADMIN,               \
       x, q, b, stmt(f), CHANGE, NGX_GUILDLOG_ROW }
+#define changes(f, p, b)                                                      \
+    { #f, PATCH, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_ADMIN,           \
+      none, none, b, stmt(f), CHANGES, NGX_GUILDLOG_ROW }
 #define large(f, p)                                                           \
     { #f, GET, "/servers/{guild}" p, NGX_GUILDLOG_API, FOR_ADMIN,             \
       none, none, NULL, stmt(f), 0, NGX_GUILDLOG_LARGE }
@@ -521,6 +524,7 @@ field  route_roles[] = { id("id", REQUIRED, 1), role_fields };
 #define COOKIE    NGX_GUILDLOG_ROUTE_COOKIE
 #define STANDBY   NGX_GUILDLOG_ROUTE_STANDBY
 #define CHANGE    NGX_GUILDLOG_ROUTE_CHANGE
+#define CHANGES   NGX_GUILDLOG_ROUTE_CHANGES
 
 
 const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
@@ -584,9 +588,7 @@ const ngx_guildlog_route_t  ngx_guildlog_routes[] = {
            route_revoke, NULL),
 
     large(config_get, "/config"),
-    { "config_patch", PATCH, "/servers/{guild}/config", NGX_GUILDLOG_API,
-      FOR_ADMIN, none, none, route_changes, stmt(config_patch),
-      NGX_GUILDLOG_ROUTE_CHANGES, NGX_GUILDLOG_ROW },
+    changes(config_patch, "/config", route_changes),
 
     admin(pacing_get, GET, "/config/logging/pacing", none, none, NULL),
 
