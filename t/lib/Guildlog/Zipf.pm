@@ -118,6 +118,8 @@ sub _record {
     $connection ||= $nginx->cluster->connect($nginx->dbname);
     my $record = $connection->prepare_cached('select record(?::bigint, '
         . '0::smallint, (?::text)::jsonb)');
+    my $block = $connection->prepare_cached('select block_make(?::bigint, '
+        . '0::smallint)');
 
     for (my $at = 0; $at < $n; $at += 1000) {
         my $some = $n - $at < 1000 ? $n - $at : 1000;
@@ -125,6 +127,10 @@ sub _record {
             int $from + ($until - $from) * ($at + $_[0]) / $n
         }) . ']');
         $record->finish;
+
+        # as the keeper does: the id of a late entry is looked for among all
+        # that are in no block
+        1 while $connection->selectrow_array($block, undef, $guild);
     }
 }
 

@@ -31,6 +31,14 @@ my %statement = (
         null, null, 100, null, null, true)),
     bare => q(select id, doc from guildlog.plain
         where guild_id = $1::bigint and bot = 0 order by id desc limit 100),
+    past => q(select n, what, types, doc, said from guildlog.logs_pieces(
+        't' || $1::text, $1::bigint, 0::smallint, 1::smallint, null,
+        guildlog.ms(now() - interval '20 days'), null, null, 100, null, null,
+        true)),
+    past_bare => q(select id, doc from guildlog.plain
+        where guild_id = $1::bigint and bot = 0
+          and id < guildlog.time_id(guildlog.ms(now() - interval '20 days'))
+        order by id desc limit 100),
 );
 
 
@@ -40,9 +48,11 @@ sub run {
     my @stores = map { store($_) } @sizes;
 
     for my $which ('drawn at random', 'of the largest server') {
-        beside_bare($_, $which) for @stores;
+        beside_bare($_, $which, qw(whole bare)) for @stores;
         one_beside_another($which, @stores) if @stores > 1;
     }
+    beside_bare($_, 'of 20 days ago, of the largest server,',
+        qw(past past_bare)) for @stores;
     cold(@stores);
     company($stores[0]);
 }
@@ -57,6 +67,9 @@ sub store {
     my $store = { nginx => $nginx, size => $size,
         text => Guildlog::Figures::number($size) };
     make($store) if !$nginx->sql(q(select to_regclass('growth_filled')));
+    # what a run before may have left
+    keep($store, 'blocks', { turns => [] });
+    vacuum($nginx);
     return $store;
 }
 
@@ -96,6 +109,7 @@ sub make {
         $nginx->sql('update log_head set due_at = now()
             where arrival > blocked');
         keep($store, 'blocks', $cost{blocks});
+        gone($nginx, $start + $day * 86_400_000);
     }
     vacuum($nginx);
     keep($store, $_, $cost{$_}) for qw(settle expiry);
@@ -116,6 +130,17 @@ sub make {
     once { [stored($nginx) / $size, $doc] } "bytes an entry of $store->{text} "
         . 'with the index of searches of all servers; its document alone';
     $nginx->sql('create table growth_filled ()');
+    return;
+}
+
+
+# what arrived more than three days before, as the keeper takes it away
+sub gone {
+    my ($nginx, $now) = @_;
+
+    $nginx->sql(q(select partitions_take('log_arrival', array[p.name])
+        from partitions('log_arrival') p
+        where p.high <= to_timestamp(? / 1000.0) - interval '3 days'), $now);
     return;
 }
 
@@ -332,6 +357,8 @@ sub company {
         my $pid = spawn(sub { blocks_made($nginx) });
         my $beside = reads($nginx);
         kill 'KILL', $pid;
+        waitpid $pid, 0;
+        keep($store, 'blocks', { turns => [] });
         [$beside, $idle];
     } "p99 of such pages of $store->{text} while blocks are made, µs; without";
     return;
@@ -399,11 +426,11 @@ sub guilds {
 
 
 sub beside_bare {
-    my ($store, $which) = @_;
+    my ($store, $which, @names) = @_;
 
     my @guilds = guilds($which);
     figures {
-        my ($whole, $bare) = map { page($store, $_, @guilds) } qw(whole bare);
+        my ($whole, $bare) = map { page($store, $_, @guilds) } @names;
         [@{$whole}{p50}, $bare->{p50}], [$whole->{cpu}, $bare->{cpu}];
     } map { "a page $which of $store->{text}, $_; the bare select" }
         'p50 µs in PostgreSQL', 'CPU µs';

@@ -2,7 +2,9 @@ package Guildlog::Bench::Sustained;
 
 # entries recorded at a fixed rate (--rate) for --seconds, with all rules and
 # the keeper on: how many of them were recorded, what was left undone at any
-# time, and what an entry costs with all that is done behind it
+# time, and what an entry costs with all that is done behind it; --snapshot:
+# another session holds a snapshot meanwhile, and what the dead rows behind it
+# cost
 
 use strict;
 use warnings;
@@ -31,7 +33,7 @@ sub run {
 
     once {
         settle($nginx);
-        my $asked  = $rate * option('seconds');
+        my $holder = holder($nginx);
         my @before = (cpu($nginx), postgres_cpu($nginx), recorded($nginx));
         my $load   = spawn(sub { wrk($nginx, '/', lua => $lua,
             connections => 8) });
@@ -47,6 +49,10 @@ sub run {
         waitpid $load, 0;
         my $n = recorded($nginx) - $before[2];
         settle($nginx);
+        my @rows = rows($nginx);
+        $holder->disconnect if $holder;
+        admin($nginx, 'vacuum');
+        my @after = rows($nginx);
 
         my @us = map { $_ / $n * 1e6 } cpu($nginx) - $before[0],
             postgres_cpu($nginx) - $before[1];
@@ -55,12 +61,38 @@ sub run {
             [$most{searchable} / $rate, 60],
             [$most{hot} / $rate, 60],
             [$us[0] + $us[1], $us[1]],
+            [@rows], [@after];
     } 'sustained recording with all rules and the keeper, entries/s; asked for',
       'entries in no segment of the index, at most; 100,000',
       'these in seconds of that rate; a minute',
       'entries in no block, in seconds of that rate, at most; '
           . 'a minute',
-      "CPU for an entry with all that is done behind it, µs; PostgreSQL's";
+      "CPU for an entry with all that is done behind it, µs; PostgreSQL's",
+      'dead rows at the end, of tables that are rewritten; live ones',
+      'the same after a vacuum';
+}
+
+
+# a session with a snapshot, as a dump has one
+sub holder {
+    my ($nginx) = @_;
+
+    return if !option('snapshot');
+    my $dbh = $nginx->cluster->connect($nginx->dbname);
+    $dbh->begin_work;
+    $dbh->do('set transaction isolation level repeatable read');
+    $dbh->do('select count(*) from server');
+    return $dbh;
+}
+
+
+# rows of the tables that are rewritten: dead ones, and live ones
+sub rows {
+    my ($nginx) = @_;
+
+    return @{ ($nginx->sql(q(select sum(n_dead_tup), sum(n_live_tup)
+        from pg_stat_user_tables where schemaname = 'guildlog'
+         and relname !~ '^log_arrival')))[0] };
 }
 
 
