@@ -382,28 +382,29 @@ event_copy(ngx_guildlog_event_t *event, event_copy_t *c)
 
     case '{':
     case '[':
-        end = event_skip(c->p, c->last);
-
         if (c->depth >= NGX_GUILDLOG_JSON_DEPTH) {
             c->dst = ngx_cpymem(c->dst, "null", 4);
-            c->p = end;
+            c->p = event_skip(c->p, c->last);
             return;
         }
 
         if (c->large && *c->p == '[' && c->depth == 2
             && c->keys[0].len == 1 && c->keys[0].data[0] == 'd'
-            && end - c->p > EVENT_LONG
             && event->nlongs < NGX_GUILDLOG_EVENT_LONGS)
         {
-            l = &event->longs[event->nlongs++];
+            end = event_skip(c->p, c->last);
 
-            l->name = c->keys[1];
-            l->text.data = (u_char *) c->p + 1;
-            l->text.len = end - c->p - 2;
+            if (end - c->p > EVENT_LONG) {
+                l = &event->longs[event->nlongs++];
 
-            c->dst = ngx_cpymem(c->dst, "[]", 2);
-            c->p = end;
-            return;
+                l->name = c->keys[1];
+                l->text.data = (u_char *) c->p + 1;
+                l->text.len = end - c->p - 2;
+
+                c->dst = ngx_cpymem(c->dst, "[]", 2);
+                c->p = end;
+                return;
+            }
         }
 
         c->depth++;
