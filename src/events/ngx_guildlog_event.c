@@ -273,6 +273,18 @@ event_check_ids(ngx_guildlog_event_t *event, ngx_pool_t *pool,
 }
 
 
+void
+ngx_guildlog_event_drop(ngx_guildlog_event_t *event)
+{
+    if (event->cln) {
+        event->cln->handler(event->cln->data);
+        event->cln->handler = NULL;
+        event->cln = NULL;
+        event->d = NULL;
+    }
+}
+
+
 static ngx_int_t
 event_parse(ngx_guildlog_event_t *event, ngx_pool_t *pool, json_t **packet,
     ngx_str_t *error)
@@ -280,6 +292,7 @@ event_parse(ngx_guildlog_event_t *event, ngx_pool_t *pool, json_t **packet,
     ngx_str_t  text;
 
     event->nlongs = 0;
+    event->cln = NULL;
 
     if (event->text.len <= EVENT_LARGE) {
         *packet = ngx_guildlog_json_parse_answer(pool, &event->text, error);
@@ -303,6 +316,8 @@ event_parse(ngx_guildlog_event_t *event, ngx_pool_t *pool, json_t **packet,
     if (*packet == NULL) {
         return error->len ? NGX_DECLINED : NGX_ERROR;
     }
+
+    event->cln = pool->cleanup;
 
     if (!json_is_object(*packet)) {
         ngx_str_set(error, "packet: must be an object");

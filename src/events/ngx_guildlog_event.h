@@ -78,6 +78,7 @@ typedef struct {
     ngx_guildlog_event_what_e      what;
     const ngx_guildlog_event_kind_t  *kind;  /* NULL: nobody knows it */
     json_t                        *d;
+    ngx_pool_cleanup_t            *cln;      /* of what d is in */
     ngx_guildlog_event_long_t      longs[NGX_GUILDLOG_EVENT_LONGS];
     ngx_uint_t                     nlongs;
     ngx_uint_t                     part;     /* the array that is being seen */
@@ -100,6 +101,9 @@ typedef struct {
 
 ngx_int_t ngx_guildlog_event_read(ngx_guildlog_event_t *event,
     ngx_pool_t *pool, int64_t ahead, ngx_str_t *error);
+
+/* its JSON, which would go with the pool, goes now: nobody needs it further */
+void ngx_guildlog_event_drop(ngx_guildlog_event_t *event);
 
 /*
  * The next element of an array in it, long or not: *item is NULL behind the

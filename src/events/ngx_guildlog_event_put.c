@@ -11,6 +11,7 @@
 #define PUT_ENTRIES  65536     /* bytes, about, at first */
 #define PUT_SIZE     1024
 #define PUT_COUNT    1000000   /* more is as good as this */
+#define PUT_TURN     128       /* of what is known, in a turn */
 #define PUT_OLDEST   2591940000LL  /* ms: 30 days but for a minute */
 
 
@@ -71,6 +72,8 @@ static ngx_int_t put_waits(ngx_guildlog_event_put_t *put,
 static int64_t put_due(ngx_guildlog_event_put_t *put,
     ngx_guildlog_event_t *event, uint64_t person);
 static ngx_int_t put_keep(ngx_guildlog_event_put_t *put);
+static ngx_int_t put_item(ngx_guildlog_event_put_t *put,
+    ngx_guildlog_known_item_t *item);
 static ngx_int_t put_doc(ngx_guildlog_json_t *w, json_t *doc);
 static void put_id(ngx_guildlog_json_t *w, uint64_t id);
 static void put_array_text(ngx_guildlog_json_t *w, const ngx_str_t *text);
@@ -419,10 +422,13 @@ ngx_guildlog_event_put_packet(ngx_guildlog_event_put_t *put,
 ngx_int_t
 ngx_guildlog_event_put_args(ngx_guildlog_event_put_t *put, ngx_str_t *args)
 {
+    ngx_int_t   rc;
     ngx_uint_t  i;
 
-    if (put_keep(put) != NGX_OK) {
-        return NGX_ERROR;
+    rc = put_keep(put);
+
+    if (rc != NGX_OK) {
+        return rc;
     }
 
     for (i = 0; i < NGX_GUILDLOG_EVENT_PUT_NARGS; i++) {
@@ -439,70 +445,84 @@ ngx_guildlog_event_put_args(ngx_guildlog_event_put_t *put, ngx_str_t *args)
 }
 
 
-/* what differs from what was read */
+/* what differs from what was read, so many in a turn */
 
 static ngx_int_t
 put_keep(ngx_guildlog_event_put_t *put)
 {
-    json_t                     *server;
-    ngx_str_t                   version;
-    ngx_uint_t                  i, n;
-    ngx_guildlog_json_t        *w;
+    ngx_int_t                   rc;
+    ngx_uint_t                  n, last;
     ngx_guildlog_known_item_t  *item;
 
-    w = put->args;
     item = ngx_guildlog_known_items(put->known, &n);
+    last = ngx_min(n, put->item + PUT_TURN);
 
-    for (i = 0; i < n; i++, item++) {
+    for ( /* void */ ; put->item < last; put->item++) {
+        rc = put_item(put, &item[put->item]);
 
-        if (item->kind == NGX_GUILDLOG_KNOWN_SERVER) {
-            server = ngx_guildlog_known_get(put->known, item->guild,
-                                            item->kind, item->id);
-            version = ngx_guildlog_json_text(json_object_get(server,
-                                                             "version"));
-
-            if (version.len == 0 || json_object_get(server, "obstacle")) {
-                continue;
-            }
-
-            ngx_guildlog_json_number(&w[PUT_GUILDS], item->guild);
-
-            if (item->taught) {
-                ngx_guildlog_json_raw(&w[PUT_VERSIONS], &version);
-            } else {
-                ngx_guildlog_json_number(&w[PUT_VERSIONS], -1);
-            }
-
-            continue;
+        if (rc != NGX_OK) {
+            return rc;
         }
 
-        if (!item->taught || item->kind == NGX_GUILDLOG_KNOWN_WAITS
-            || item->kind == NGX_GUILDLOG_KNOWN_ROLES
-            || item->kind == NGX_GUILDLOG_KNOWN_PLACE)
-        {
-            continue;
-        }
-
-        if (put->nkeep++) {
-            ngx_guildlog_json_literal(&w[PUT_KEEP_DOCS], "\n", 1);
-        }
-
-        ngx_guildlog_json_number(&w[PUT_KEEP_GUILDS], item->guild);
-        ngx_guildlog_json_number(&w[PUT_KEEP_KINDS], item->kind);
-        ngx_guildlog_json_number(&w[PUT_KEEP_IDS], item->id);
-
-        put_id(&w[PUT_KEEP_AUTHORS],
-               ngx_guildlog_event_id_of(item->doc, "author.id"));
-        put_id(&w[PUT_KEEP_CHANNELS],
-               item->kind == NGX_GUILDLOG_KNOWN_MESSAGE
-               ? ngx_guildlog_event_id_of(item->doc, "channel") : 0);
-
-        if (item->doc && put_doc(&w[PUT_KEEP_DOCS], item->doc) != NGX_OK) {
-            return NGX_ERROR;
-        }
+        json_decref(item[put->item].doc);
+        item[put->item].doc = NULL;
     }
 
-    return NGX_OK;
+    return last < n ? NGX_AGAIN : NGX_OK;
+}
+
+
+static ngx_int_t
+put_item(ngx_guildlog_event_put_t *put, ngx_guildlog_known_item_t *item)
+{
+    json_t               *server;
+    ngx_str_t             version;
+    ngx_guildlog_json_t  *w;
+
+    w = put->args;
+
+    if (item->kind == NGX_GUILDLOG_KNOWN_SERVER) {
+        server = ngx_guildlog_known_get(put->known, item->guild, item->kind,
+                                        item->id);
+        version = ngx_guildlog_json_text(json_object_get(server, "version"));
+
+        if (version.len == 0 || json_object_get(server, "obstacle")) {
+            return NGX_OK;
+        }
+
+        ngx_guildlog_json_number(&w[PUT_GUILDS], item->guild);
+
+        if (item->taught) {
+            ngx_guildlog_json_raw(&w[PUT_VERSIONS], &version);
+        } else {
+            ngx_guildlog_json_number(&w[PUT_VERSIONS], -1);
+        }
+
+        return NGX_OK;
+    }
+
+    if (!item->taught || item->kind == NGX_GUILDLOG_KNOWN_WAITS
+        || item->kind == NGX_GUILDLOG_KNOWN_ROLES
+        || item->kind == NGX_GUILDLOG_KNOWN_PLACE)
+    {
+        return NGX_OK;
+    }
+
+    if (put->nkeep++) {
+        ngx_guildlog_json_literal(&w[PUT_KEEP_DOCS], "\n", 1);
+    }
+
+    ngx_guildlog_json_number(&w[PUT_KEEP_GUILDS], item->guild);
+    ngx_guildlog_json_number(&w[PUT_KEEP_KINDS], item->kind);
+    ngx_guildlog_json_number(&w[PUT_KEEP_IDS], item->id);
+
+    put_id(&w[PUT_KEEP_AUTHORS],
+           ngx_guildlog_event_id_of(item->doc, "author.id"));
+    put_id(&w[PUT_KEEP_CHANNELS],
+           item->kind == NGX_GUILDLOG_KNOWN_MESSAGE
+           ? ngx_guildlog_event_id_of(item->doc, "channel") : 0);
+
+    return item->doc ? put_doc(&w[PUT_KEEP_DOCS], item->doc) : NGX_OK;
 }
 
 

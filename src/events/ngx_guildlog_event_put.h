@@ -33,6 +33,7 @@ typedef struct {
                                                 entry, by its index */
     ngx_guildlog_json_t            args[NGX_GUILDLOG_EVENT_PUT_NARGS];
     ngx_uint_t                     waiting;  /* pairs with an entry */
+    ngx_uint_t                     item;     /* of known, the next one */
     ngx_uint_t                     nkeep;
     ngx_uint_t                     npairs;
     unsigned                       later:1;  /* no entry is recorded at once */
@@ -51,7 +52,8 @@ ngx_int_t ngx_guildlog_event_put_entry(void *data, ngx_guildlog_event_t *event,
 ngx_int_t ngx_guildlog_event_put_packet(ngx_guildlog_event_put_t *put,
     ngx_guildlog_event_t *event);
 
-/* NGX_GUILDLOG_EVENT_PUT_ALL arguments */
+/* NGX_GUILDLOG_EVENT_PUT_ALL arguments; NGX_AGAIN: there is more to do.  What
+   is known is gone behind it */
 ngx_int_t ngx_guildlog_event_put_args(ngx_guildlog_event_put_t *put,
     ngx_str_t *args);
 

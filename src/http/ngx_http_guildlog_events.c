@@ -18,7 +18,7 @@
 
 #define EVENTS_SLICE   (64 * 1024)  /* bytes of packets to read in a turn */
 #define EVENTS_PLAIN   16           /* packets to be read in a turn */
-#define EVENTS_PARTS   32           /* and to be seen, or elements of arrays */
+#define EVENTS_PARTS   16           /* and to be seen, or elements of arrays */
 #define EVENTS_AGAIN   8            /* somebody else came in between */
 #define EVENTS_WANTED  100          /* people without a name */
 #define EVENTS_POOL    16384
@@ -362,16 +362,24 @@ events_make(ngx_http_guildlog_call_t *call)
             }
 
             if (rc == NGX_AGAIN || most == 0) {
-                events->next += rc != NGX_AGAIN;
+                if (rc == NGX_OK) {
+                    ngx_guildlog_event_drop(&event[events->next++]);
+                }
+
                 return ngx_http_guildlog_call_yield(call, events_make);
             }
+
+            ngx_guildlog_event_drop(&event[events->next]);
         }
 
         events->next++;
     }
 
-    if (ngx_guildlog_event_put_args(&events->put, call->args) != NGX_OK) {
-        return NGX_ERROR;
+    rc = ngx_guildlog_event_put_args(&events->put, call->args);
+
+    if (rc != NGX_OK) {
+        return rc == NGX_AGAIN ? ngx_http_guildlog_call_yield(call, events_make)
+                               : NGX_ERROR;
     }
 
     call->nargs = NGX_GUILDLOG_EVENT_PUT_ALL;

@@ -98,7 +98,11 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
         rc = ngx_guildlog_batch_read(batch, 64, NULL, &error);
     } while (rc == NGX_AGAIN);
 
-    fuzz_expect(ngx_guildlog_event_put_args(&events.put, args) == NGX_OK);
+    do {
+        rc = ngx_guildlog_event_put_args(&events.put, args);
+    } while (rc == NGX_AGAIN);
+
+    fuzz_expect(rc == NGX_OK);
 
     /* what is too long was cut */
 
