@@ -319,10 +319,11 @@ exchange_address(exchange_t *x)
 }
 
 
-/* a lane of which this process knows that it waits; its doubts are others */
+/* the lane that sends, of which this process knows that it waits; its doubts
+   are others, as is one of the same channel that closes */
 
 static void
-exchange_rests(exchange_t *x)
+exchange_rests(exchange_t *x, const ngx_guildlog_lane_t *sends)
 {
     store_lane_t   *lane;
     sim_channel_t  *channel;
@@ -330,11 +331,11 @@ exchange_rests(exchange_t *x)
     channel = x->channel;
     lane = channel->row->lane;
 
-    if (lane && lane->not_before == channel->rests_to
+    if (lane && sends->key == (uint64_t) lane->id && !sends->lone
+        && lane->not_before == channel->rests_to
         && lane->not_before > sim_wall() * 1000
         && channel->rests_node == x->node->index
-        && channel->rests_epoch == x->epoch
-        && strstr(x->path, "/messages") == NULL)
+        && channel->rests_epoch == x->epoch)
     {
         sim_fail("G9", "channel %lld: %s %s, and it waits until %lld",
                  (long long) channel->row->id, x->method, x->path,
@@ -384,7 +385,7 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
                  x->node->index, (long long) limited_to[x->node->index]);
     }
 
-    exchange_rests(x);
+    exchange_rests(x, data);
 
     sim_at(sim.now + (sim_chance(SIM_slow_connect)
                       ? sim_delay(0, sim_random() % 2 ? PLATFORM_BEGIN : 6000)

@@ -37,6 +37,9 @@ simulates('-s 17 -r 1 -c 8 -e 60 -n 3 -f 300', 'no message without a webhook');
 simulates($_, 'who was told to wait is not found as it was')
     for '-s 302 -r 1 -c 20 -e 40 -n 2', '-s 1379 -r 1 -c 1 -e 100';
 
+# an older lane of the same channel closes meanwhile: it does not wait
+simulates('-s 30101167 -r 1 -c 20 -e 40 -n 2', 'another lane asks');
+
 # it is not quiet because nothing happens
 my ($sums) = $many =~ /^(\d+ posts.*)/m;
 unlike $sums // '', qr/(?:^|, )0 /, 'each kind of event happened'
