@@ -48,8 +48,6 @@ comment on table lane_ready is
     'Lanes with something to do, for the workers that deliver.';
 comment on table lane_tail is 'The last place that was given in a lane.';
 comment on table language is 'The languages and their numbers.';
-comment on table log_actor is
-    'Who did something, and the last entry of that which is in a block.';
 comment on table log_arrival is
     'What arrived in the last three days, in the order of commits: entries, '
     'and events of which none was made. doc is an entry''s JSON without its '
@@ -63,7 +61,8 @@ comment on table log_head is
     'One row a server and bot. Who records holds it, so that arrival numbers '
     'follow the order of commits. All up to blocked is in blocks.';
 comment on table log_made is
-    'Whoever changes the blocks of a server and bot holds its row.';
+    'Whoever changes the blocks of a server and bot holds its row. Who acted '
+    'last in these, 2,048 people, and who did since that was put together.';
 comment on table log_type is 'The types of entries.';
 comment on table logging_channels is
     'The channels that entries go to. 0: off.';

@@ -93,6 +93,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0071_lease
 \ir migrate.sql
+\set migration 0072_actors
+\ir migrate.sql
 
 \if :whole
 \else
@@ -105,6 +107,8 @@ create table if not exists schema_version (
 \set was :whole
 \set whole on
 \set migration 0062_blocks
+\ir migrate.sql
+\set migration 0073_lasts
 \ir migrate.sql
 \set whole :was
 
@@ -223,6 +227,8 @@ commit;
 \set migration 0063_old
 \ir migrate.sql
 \set migration 0065_bearers
+\ir migrate.sql
+\set migration 0074_actor
 \ir migrate.sql
 
 reset role;

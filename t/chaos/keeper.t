@@ -62,7 +62,7 @@ $first->sql(q(create function stumble() returns void language plpgsql
 $first->sql(q(create function stumbles() returns trigger language plpgsql
     as $$ begin perform guildlog.stumble(); return null; end $$));
 $first->sql("create trigger stumbles after insert or update or delete on $_
-    execute function stumbles()") for qw(log_block log_day log_actor replay);
+    execute function stumbles()") for qw(log_block log_day log_made replay);
 my $root = $cluster->connect($first->dbname, 'postgres');
 $root->do(q(create function guildlog.drops() returns event_trigger
     language plpgsql as $$ begin perform guildlog.stumble(); end $$));

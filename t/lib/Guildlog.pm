@@ -577,7 +577,9 @@ sub no_entries {
     my ($self, $guild) = @_;
 
     $self->sql("delete from $_ where guild_id = ?", $guild)
-        for qw(log_block log_day log_actor);
+        for qw(log_block log_day);
+    $self->sql('update log_made set actors = null, lasts = null,
+        new_actors = null, new_lasts = null where guild_id = ?', $guild);
     $self->sql('update log_arrival set id = null, doc = null, held_to = null,
         lane = null, seq = null where guild_id = ?', $guild);
 }

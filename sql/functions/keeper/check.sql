@@ -169,13 +169,14 @@ create or replace function check_actors(guild bigint, bot smallint)
 returns setof difference language plpgsql stable as $$
 begin
     return query
-        select 'log_actor', 'executor ' || coalesce(d.who, a.executor_id),
-               coalesce(d.id::text, 'none'), coalesce(a.last_id::text, 'none')
-          from blocks_actors(guild, check_actors.bot) d
-          full join (select * from log_actor x
-                      where x.guild_id = guild and x.bot = check_actors.bot) a
-            on a.executor_id = d.who
-         where d.id is distinct from a.last_id
+        select 'log_made', 'executor ' || coalesce(d.who, a.who),
+               coalesce(d.id::text, 'none'), coalesce(a.id::text, 'none')
+          from (select * from blocks_actors(guild, check_actors.bot)
+                 order by 2 desc limit 2000) d
+          full join (select k.who, max(k.id) as id
+                       from actors_kept(guild, check_actors.bot) k
+                      group by 1 order by 2 desc limit 2000) a on a.who = d.who
+         where d.id is distinct from a.id
          order by 2;
 end $$;
 

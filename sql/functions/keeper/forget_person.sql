@@ -508,12 +508,11 @@ begin
               where h.guild_id = p.guild_id and h.bot = actor_forget.bot
                 and doc_executor(a.doc) = p.user_id);
 
-    delete from log_actor a
-     where a.guild_id = p.guild_id and a.bot = actor_forget.bot
-       and a.executor_id = p.user_id;
-    perform actors_add(p.guild_id, actor_forget.bot, array[p.user_id],
-                       array[last])
-      where last is not null;
+    perform actors_put(p.guild_id, bot, gone => p.user_id);
+
+    if last is not null then
+        perform actors_add(p.guild_id, bot, array[p.user_id], array[last], 1);
+    end if;
 end $$;
 
 

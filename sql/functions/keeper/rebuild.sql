@@ -136,11 +136,13 @@ end $$;
 create or replace function actors_make(guild bigint, bot smallint)
 returns void language plpgsql as $$
 begin
-    delete from log_actor a
-     where a.guild_id = guild and a.bot = actors_make.bot;
-    insert into log_actor (guild_id, bot, executor_id, last_id)
-    select guild, actors_make.bot, d.who, d.id
-      from blocks_actors(guild, bot) d;
+    update log_made m
+       set actors = null, lasts = null, new_actors = null, new_lasts = null
+     where m.guild_id = guild and m.bot = actors_make.bot;
+    perform actors_add(guild, bot, array_agg(d.who), array_agg(d.id), 0)
+       from blocks_actors(guild, bot) d
+     having count(*) > 0;
+    perform actors_put(guild, bot);
 end $$;
 
 

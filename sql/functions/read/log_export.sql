@@ -72,9 +72,9 @@ language plpgsql stable as $$
 begin
     return query
         select u.who, max(u.id)
-          from (select a.executor_id, a.last_id from log_actor a
-                 where a.guild_id = guild and a.bot = actors_seen.bot
-                   and a.last_id >= low
+          from (select a.who, a.id
+                  from actors_kept(guild, actors_seen.bot) a
+                 where a.id >= low
                  union all
                 select doc_executor(a.doc), a.id
                   from arrivals_hot(guild, actors_seen.bot) a

@@ -96,7 +96,8 @@ begin
            and k.first_id = any (made.gone);
         perform block_put(guild, bot, made.pieces);
         perform days_add(guild, bot, made.days, made.counts);
-        perform actors_add(guild, bot, made.actors, made.lasts);
+        perform actors_add(guild, bot, made.actors, made.lasts, next.n)
+          where made.actors is not null;
     end if;
 
     -- who records has the head to himself: he may have called for blocks since;
@@ -379,16 +380,74 @@ returns bigint language sql immutable as $$
 $$;
 
 
-create or replace function actors_add(guild bigint, bot smallint,
-    actors bigint[], lasts bigint[])
-returns void language plpgsql as $$
+-- Who acted, each with the last entry, the last ones first. 2,000 are told of;
+-- those beyond take the places of who is forgotten.
+
+create or replace function actors_united(actors bigint[], lasts bigint[],
+    out actors_of bigint[], out lasts_of bigint[])
+language plpgsql immutable as $$
 begin
-    insert into log_actor (guild_id, bot, executor_id, last_id)
-    select guild, actors_add.bot, u.who, u.id
-      from unnest(actors, lasts) u (who, id)
-    on conflict on constraint log_actor_pkey
-        do update set last_id = excluded.last_id
-            where log_actor.last_id < excluded.last_id;
+    select array_agg(d.who), array_agg(d.id) into actors_of, lasts_of
+      from (select u.who, max(u.id) as id from unnest(actors, lasts) u (who, id)
+             group by u.who order by 2 desc limit 2048) d;
+end $$;
+
+
+-- These did something, last by these entries. A row for each would be written
+-- again with each few blocks; what is dead of it stays as long as anybody has a
+-- snapshot, and is looked at again each time. Nor are all 2,048 written each
+-- time: those of a few blocks are kept apart.
+
+create or replace function actors_add(guild bigint, bot smallint,
+    actors bigint[], lasts bigint[], entries int)
+returns void language plpgsql as $$
+declare
+    m    constant log_made := (
+             select x from log_made x
+              where x.guild_id = guild and x.bot = actors_add.bot);
+    new  constant record := actors_united(m.new_actors || actors,
+                                          m.new_lasts || lasts);
+begin
+    update log_made x
+       set new_actors = new.actors_of, new_lasts = new.lasts_of
+     where x.guild_id = guild and x.bot = actors_add.bot;
+
+    if cardinality(new.actors_of) > greatest(256, entries) then
+        perform actors_put(guild, bot);
+    end if;
+end $$;
+
+
+-- Puts them together: those since an id, and without one who is forgotten.
+
+create or replace function actors_put(guild bigint, bot smallint,
+    low bigint default 0, gone bigint default null)
+returns void language plpgsql as $$
+declare
+    kept  constant record := (
+              select actors_united(array_agg(k.who), array_agg(k.id))
+                from actors_kept(guild, bot) k
+               where k.id >= low and k.who is distinct from gone);
+begin
+    update log_made x
+       set actors = kept.actors_of, lasts = kept.lasts_of, new_actors = null,
+           new_lasts = null
+     where x.guild_id = guild and x.bot = actors_put.bot;
+end $$;
+
+
+-- Who acted in blocks, by their last entry there; some stand there twice.
+
+create or replace function actors_kept(guild bigint, bot smallint,
+    out who bigint, out id bigint)
+returns setof record language plpgsql stable as $$
+begin
+    return query
+        select u.who, u.id
+          from log_made m
+         cross join lateral unnest(m.actors || m.new_actors,
+                                   m.lasts || m.new_lasts) u (who, id)
+         where m.guild_id = guild and m.bot = actors_kept.bot;
 end $$;
 
 
@@ -471,9 +530,7 @@ begin
      where h.guild_id = guild and h.bot = blocks_expire.bot
        and a.guild_id = guild and a.bot = blocks_expire.bot
        and a.arrival <= h.blocked and a.id < day_low(before);
-    delete from log_actor a
-     where a.guild_id = guild and a.bot = blocks_expire.bot
-       and a.last_id < day_low(before);
+    perform actors_put(guild, bot, day_low(before));
     delete from replay r
      where r.guild_id = guild and r.bot = blocks_expire.bot
        and r.id < day_low(before);

@@ -550,7 +550,7 @@ sub stored {
     return scalar $nginx->sql(q(select sum(pg_total_relation_size(c.oid))
         from pg_class c where c.relnamespace = 'guildlog'::regnamespace
          and c.relkind = 'r' and c.relname ~
-             '^(log_(arrival|block|day|actor|made|head)|lane_batch|search_)'));
+             '^(log_(arrival|block|day|made|head)|lane_batch|search_)'));
 }
 
 

@@ -90,7 +90,7 @@ LUA
     once {
         [map { scalar $nginx->sql($_) } "select (pg_total_relation_size(
             'log_block') + pg_total_relation_size('log_day')
-            + pg_total_relation_size('log_actor'))
+            + pg_total_relation_size('log_made'))
             / (select sum(n) from log_block)",
             'select avg(octet_length(doc)) from plain'];
     } 'bytes kept of an entry, with all indexes; its document alone';
