@@ -66,12 +66,12 @@ sub place {
 
     return <<"SQL";
 create or replace function server_get(token text, guild bigint, bot smallint,
-    kind smallint, out status int, out body text)
-language plpgsql stable security definer set search_path = guildlog, pg_temp
-as \$\$
+    kind smallint)
+returns answer language plpgsql stable security definer
+set search_path = guildlog, pg_temp as \$\$
 begin
-    select 200, json_build_object('place', s.$column) into status, body
-      from server s where s.guild_id = guild;
+    return (select row(200, json_build_object('place', s.$column))::answer
+              from server s where s.guild_id = guild);
 end \$\$;
 SQL
 }
