@@ -144,6 +144,10 @@ for (
 is whole($once), $is, 'nothing was changed by them';
 is ask($once, 'PATCH', '/config', { changes => [\%good] })->status, 200,
     'what they were made of is a change';
+for my $kind (qw(basic read)) {
+    local $once->{token} = $nginx->new_token($once->{id}, kind => $kind)->{token};
+    is change($once, \%good)->status, 403, "a token of the kind $kind makes none";
+}
 is ask($once, 'PATCH', '/config?bot=pro', { changes => [{ method => 'POST',
     path => '/config/logging/ignore/2', body => { value => '7' } }] })->status, 200,
     'the Pro bot';
