@@ -84,7 +84,7 @@ export async function access() {
 }
 
 
-// whose tokens go on, unless they are revoked as well
+// Whose tokens go on, unless they are revoked as well; false: access stays.
 async function takeAccess(user, path) {
     const made = (await get('/auth') ?? [])
         .filter(({creator}) => creator === user).length;
@@ -94,10 +94,8 @@ async function takeAccess(user, path) {
         ...made ? [['all', t('access.revoke', {count: String(made)}),
             'danger']] : []]);
 
-    if (answer !== 'no') {
-        await change('DELETE', path, undefined,
-            answer === 'all' ? {revoke: 1} : {});
-    }
+    return answer !== 'no' && change('DELETE', path, undefined,
+        answer === 'all' ? {revoke: 1} : {});
 }
 
 

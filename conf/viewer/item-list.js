@@ -10,12 +10,12 @@ import {saved} from './unsaved.js';
 
 
 // read() gives rows or null; line(row, i) shows one; remove(row), if given,
-// takes it out, after the question question(row), if given; again(row), if
-// given, is the body that adds it anew; edit(row), if given, is a form for it;
-// turn(row, on), if given, switches it; add(body) adds what the fields say,
-// which begin with the values fresh, and with those of a preset,
-// [name, values], if the reader wants that. Who may only look sees the items
-// alone.
+// takes it out, after the question question(row), if given, and resolves to
+// false if it stays; again(row), if given, is the body that adds it anew;
+// edit(row), if given, is a form for it; turn(row, on), if given, switches it;
+// add(body) adds what the fields say, which begin with the values fresh, and
+// with those of a preset, [name, values], if the reader wants that. Who may
+// only look sees the items alone.
 /**
  * @param {{note?: string | null, empty: string, read: () => Promise<any>,
  *     line: (row: any, i: number) => any, remove?: (row: any) => any,
@@ -94,7 +94,9 @@ export function itemList({note, empty, read, line, remove, question, again,
             return;
         }
         await attempt(async () => {
-            await remove?.(row);
+            if (await remove?.(row) === false) {
+                return;
+            }
             await show(node);
             saved(again && (() => attempt(async () => {
                 await add?.(again(row));

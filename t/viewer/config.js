@@ -435,6 +435,14 @@ async function access() {
     await page.locator('.items .badge', {hasText: 'Can change settings'})
         .waitFor();
     is((await part('access'))[0].level, 'manage', '... changed');
+    await page.getByRole('button', {name: /^Remove Ann/}).click();
+    await page.getByRole('dialog').getByRole('button', {name: 'Cancel'})
+        .click();
+    await page.locator('.saved').getByRole('button', {name: 'Undo'}).click();
+    await soon(async () => (await part('access'))[0].level, 'view',
+        '... which can be undone, also where it was not taken after all');
+    await soon(() => page.locator('.saved').innerText(), 'Saved.\nUndo',
+        '... and says so');
     await operator('POST', `/servers/${server.id}/tokens`,
         {permissions: 2, creator: '201'});
     await page.getByRole('button', {name: /^Remove Ann/}).click();
