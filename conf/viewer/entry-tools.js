@@ -2,7 +2,7 @@
 // What can be done with an entry: first its link, whose it is, and that no more
 // like it are logged; then what filters the view, and all of it as JSON.
 
-import {change, mayOnlyLook, session} from './api.js';
+import {change, mayOnlyLook, part, session} from './api.js';
 import {hrefOf, hrefTo} from './address.js';
 import {copier} from './copy.js';
 import {button, fill, h, isolated, newId, refocus} from './dom.js';
@@ -66,25 +66,47 @@ function silencers({type, executor}) {
         return null;
     }
 
-    const list = `${LOGGING}/ignore/2`;
-    const whom = {value: executor?.id};
     const name = executor && isolated(executor.name || executor.id);
-    const turn = (enabled) => () => change('PATCH',
-        `${LOGGING}/settings/${type}`, {enabled});
 
     return [
-        executor && executor.id !== '0' && stopper(
-            t('entry.silence', {name}), t('entry.silenced', {name}),
-            () => change('POST', list, whom),
-            () => change('DELETE', list, whom)),
-        stopper(t('entry.stop'), t('entry.stopped'), turn(false), turn(null)),
+        executor && executor.id !== '0' && stopper(t('entry.silence', {name}),
+            t('entry.silenced', {name}), () => ignore(executor.id)),
+        stopper(t('entry.stop'), t('entry.stopped'), () => switchOff(type)),
     ];
 }
 
 
-function stopper(label, done, act, back) {
-    return doer(label, act, () => [done, ' ',
-        doer(t('types.undo'), back, () => t('trouble.done'))]);
+// These resolve to what puts back what was, null where it was so before.
+async function ignore(value) {
+    const path = `${LOGGING}/ignore/2`;
+    const before = await part('serverlogConfigIgnoreStandard') ?? [];
+
+    if (before.some((row) => row.ignore_type === 2
+        && row.ignore_value === value))
+    {
+        return null;
+    }
+    await change('POST', path, {value});
+    return () => change('DELETE', path, {value});
+}
+
+
+async function switchOff(type) {
+    const path = `${LOGGING}/settings/${type}`;
+    const before = (await part('serverlogConfigCustomOptions') ?? [])
+        .find((row) => row.log_type === type)?.enabled;
+
+    if (before === 0) {
+        return null;
+    }
+    await change('PATCH', path, {enabled: false});
+    return () => change('PATCH', path, {enabled: before ? true : null});
+}
+
+
+function stopper(label, done, act) {
+    return doer(label, act, (back) => [done, back && [' ',
+        doer(t('types.undo'), back, () => t('trouble.done'))]]);
 }
 
 
@@ -96,8 +118,7 @@ function doer(label, act, done) {
         said.classList.remove('error');
         said.textContent = '…';
         try {
-            await act();
-            fill(said, done());
+            fill(said, done(await act()));
         } catch (refusal) {
             node.disabled = false;
             said.classList.add('error');

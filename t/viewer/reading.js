@@ -268,6 +268,13 @@ async function entry() {
     await panel.getByText('Done.', {exact: true}).waitFor();
     is((await server.get('/config/logging/settings/7'))[0]?.enabled ?? null,
         null, '... or is, after all');
+    await server.ask('PATCH', '/config/logging/settings/7', {enabled: false});
+    await page.reload();
+    await panel.getByRole('button', {name: 'Stop logging this type'}).click();
+    await panel.getByText('This type is not logged from now on.').waitFor();
+    is(await panel.getByRole('button', {name: 'Undo'}).count(), 0,
+        '... and nothing is undone where it was off before');
+    await server.ask('PATCH', '/config/logging/settings/7', {enabled: null});
     await panel.getByRole('group', {name: 'Filter the view'})
         .getByRole('button', {name: 'Five minutes around it'}).click();
     await soon(() => shownTotal(page), 2, 'what was around it is shown');
