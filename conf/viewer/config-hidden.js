@@ -7,6 +7,7 @@ import {form} from './form.js';
 import {itemList} from './item-list.js';
 import {named} from './named.js';
 import {parts, t} from './texts.js';
+import {forget} from './unsaved.js';
 import {FILTERS, FOUND, IGNORE_LISTS} from './words.js';
 
 const NAMED = 100;     // names looked up in a list
@@ -22,6 +23,7 @@ export function ignore() {
         const [, kind, note] = IGNORE_LISTS[list];
         const path = `/config/logging/ignore/${list}`;
 
+        forget();
         tabs.forEach((tab, i) => {
             tab.ariaPressed = String(i === list);
         });

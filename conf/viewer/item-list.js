@@ -71,11 +71,15 @@ export function itemList({note, empty, read, line, remove, question, again,
             class: 'switch', checked: Boolean(row.enabled), disabled: looking,
             'aria-labelledby': text.id, onchange: () => attempt(async () => {
                 const box = /** @type {HTMLInputElement} */ (on);
+                const put = async (now) => {
+                    await turn(row, now);
+                    row.enabled = box.checked = now;
+                    tell(() => put(!now));
+                };
                 const now = box.checked;
 
                 box.checked = !now;
-                await turn(row, now);
-                row.enabled = box.checked = now;
+                await put(now);
             })});
         const node = h('li', null, text, on,
             edit && !looking && act(t('form.edit'), () => {
@@ -98,12 +102,20 @@ export function itemList({note, empty, read, line, remove, question, again,
                 return;
             }
             await show(node);
-            saved(again && (() => attempt(async () => {
+            tell(again && (async () => {
                 await add?.(again(row));
                 await show();
-                saved(null);
-            })));
+                tell(null);
+            }));
         });
+    }
+
+
+    // What was done is told, unless the reader is elsewhere by now.
+    function tell(back) {
+        if (node.isConnected) {
+            saved(back && (() => attempt(back)));
+        }
     }
 
 
@@ -128,7 +140,7 @@ export function itemList({note, empty, read, line, remove, question, again,
                 renew();
                 refocus(place);
                 await show();
-                saved(null);
+                tell(null);
             }}));
     }
 

@@ -212,6 +212,12 @@ async function changed() {
     ok(!await on.isChecked(), '... and shown so');
     await on.click();
     await soon(async () => (await alert('Many kicks')).enabled, 1,
+        '... on again');
+    await page.locator('.saved').getByRole('button', {name: 'Undo'}).click();
+    await soon(async () => (await alert('Many kicks')).enabled, 0,
+        '... which can be undone');
+    await page.locator('.saved').getByRole('button', {name: 'Undo'}).click();
+    await soon(async () => (await alert('Many kicks')).enabled, 1,
         'and on again');
 }
 

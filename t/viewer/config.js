@@ -337,6 +337,10 @@ async function ignore() {
         '... unless it is undone');
     await page.getByRole('button', {name: /^Remove Bob/}).click();
     await page.getByText('Nothing is ignored by this list.').waitFor();
+    await soon(() => page.locator('.saved').innerText(), 'Saved.\nUndo',
+        '... as long as this list is shown');
+    await page.getByRole('button', {name: 'To members'}).click();
+    is(await page.locator('.saved').innerText(), '', '... and no longer');
 }
 
 
