@@ -78,7 +78,8 @@ export function form({fields, values = {}, save, label = t('form.save'), all,
     }
 
 
-    async function submit() {
+    // back: to what was there, also where the form itself is gone by now
+    async function submit(back = false) {
         const body = {};
 
         for (const control of controls) {
@@ -105,6 +106,10 @@ export function form({fields, values = {}, save, label = t('form.save'), all,
         try {
             await save(body);
         } catch (refusal) {
+            if (back && !node.isConnected) {
+                throw refusal;
+            }
+
             const control = controls.find(({name}) =>
                 name === refusal.field);
 
@@ -126,13 +131,13 @@ export function form({fields, values = {}, save, label = t('form.save'), all,
         }
         saved(() => {
             controls.forEach(({write}, i) => write(before[i]));
-            return submit();
+            return submit(true);
         });
     }
 
 
     if (!hasty) {
-        watch({node, save: submit, undo,
+        watch({node, save: () => submit(), undo,
             changes: () => controls.filter(isChanged).length});
     }
     return node;

@@ -117,7 +117,11 @@ async function takeBack() {
 
     backs = [];
     look();
-    await inTurn(acts);
+    try {
+        await inTurn(acts);
+    } catch (refusal) {
+        fill(notice, h('span', {class: 'error'}, refusal.message));
+    }
     refocus(notice, heading());
 }
 

@@ -411,6 +411,18 @@ async function tags() {
     await save(form);
     await page.locator('.items', {hasText: 'Be very kind.'}).waitFor();
     is((await part('tags'))[0].content, 'Be very kind.', 'it is changed');
+    await page.getByRole('button', {name: /^Edit rules/}).click();
+    await form.getByLabel('Name').fill('law');
+    await save(form);
+    await page.locator('.items', {hasText: 'law'}).waitFor();
+    await server.ask('POST', '/tags', {tag_name: 'rules', content: 'Mine.'});
+    await page.locator('.saved').getByRole('button', {name: 'Undo'}).click();
+    await soon(() => page.locator('.saved').innerText(),
+        'This name is taken already.', 'what cannot be undone is told');
+    const [law, rules] = await part('tags');
+    await server.ask('DELETE', `/tags/${rules.tag_id}`);
+    await server.ask('PATCH', `/tags/${law.tag_id}`, {tag_name: 'rules'});
+    await page.reload();
 
     const answer = (name) => page.getByRole('dialog')
         .getByRole('button', {name}).click();
