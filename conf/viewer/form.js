@@ -57,6 +57,11 @@ export function form({fields, values = {}, save, label = t('form.save'), all,
 
     function note() {
         look();
+        show();
+    }
+
+
+    function show() {
         changed(Object.fromEntries(controls.map(({name, read}) =>
             [name, read()])));
     }
@@ -131,6 +136,7 @@ export function form({fields, values = {}, save, label = t('form.save'), all,
         }
         saved(() => {
             controls.forEach(({write}, i) => write(before[i]));
+            show();
             return submit(true);
         });
     }

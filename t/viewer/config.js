@@ -361,6 +361,18 @@ async function filters() {
         action: 'drop', words: ['apple', 'pear'], log_types: [7]},
     'a filter is changed');
 
+    const undo = page.locator('.saved').getByRole('button', {name: 'Undo'});
+
+    await undo.click();
+    await soon(() => server.get('/filters/words'), {filter_id: 'words',
+        enabled: 0, action: 'mask', words: [], log_types: []},
+    '... which can be undone');
+    is(await words.locator('.example').innerText(), '',
+        '... also in the example of it');
+    await undo.click();
+    await soon(async () => (await server.get('/filters/words')).enabled, 1,
+        '... and done again');
+
     const emails = page.getByRole('region', {name: 'E-mail'});
     const example = () => emails.locator('.example').innerText();
 
