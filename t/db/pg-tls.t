@@ -29,12 +29,11 @@ is scalar $nginx->sql("select count(*) from pg_stat_ssl
 
 $nginx->sql(q{
     create or replace function guildlog.server_get(token text, guild bigint,
-        bot smallint, kind smallint, out status int, out body text)
-    language plpgsql security definer as $$
+        bot smallint, kind smallint)
+    returns guildlog.answer language plpgsql security definer as $$
     begin
-        status := 200;
-        body := repeat('x', (select name::int from guildlog.server s
-                                  where s.guild_id = guild));
+        return row(200, repeat('x', (select name::int from guildlog.server s
+                                      where s.guild_id = guild)));
     end $$});
 
 my @sizes = (1, 8191, 16383, 16384, 16385, 32768, 100_000, 330_000, 510_000,
