@@ -97,12 +97,13 @@ ngx_guildlog_known_needs(ngx_guildlog_known_t *known,
 {
     json_t      *d;
     size_t       i;
-    json_t      *id;
+    json_t      *id, *member;
     uint64_t     guild, user, author;
     ngx_int_t    rc;
 
     guild = event->guild;
     d = event->d;
+    member = json_object_get(d, "member");
 
     user = ngx_guildlog_event_id_of(d, "user.id");
     author = json_object_get(d, "webhook_id") ? 0
@@ -117,6 +118,15 @@ ngx_guildlog_known_needs(ngx_guildlog_known_t *known,
     need(MEMBER, user);
     need(MEMBER, author);
     need(MEMBER, ngx_guildlog_event_id_of(d, "member.user.id"));
+
+    /* see_who() is to know who has gone, and puts what such a member is */
+
+    if (json_is_string(json_object_get(member, "avatar"))
+        || json_is_string(json_object_get(member, "premium_since")))
+    {
+        need(PERSON, author);
+        need(PERSON, ngx_guildlog_event_id_of(d, "member.user.id"));
+    }
 
     switch (event->what) {
 

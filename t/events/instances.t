@@ -46,6 +46,11 @@ for (
         [[91, level(2)], [93, level(1)], [95, level(2)]],
         { boostTierChange => 2 }
     ],
+    [   'who left voice and the server at once, and has a picture of their own here',
+        [[96, pictured(voice(8, $hall))], [98, pictured(voice(8, undef))],
+            [98.01, left(8)]],
+        { voiceJoin => 1, voiceLeave => 1, memberLeave => 1 }
+    ],
 ) {
     my ($what, $packets, $types) = @$_;
     is_deeply heard(0, $packets), $types, "$what: the first one is heard";
@@ -168,6 +173,12 @@ sub voice {
         guild_id => $guild, user_id => id($n), channel_id => $channel,
         member => { user => user($n), roles => [] }
     };
+}
+
+
+sub pictured {
+    my ($name, $d) = @_;
+    return ($name, { %$d, member => { %{ $d->{member} }, avatar => '0' x 32 } });
 }
 
 
