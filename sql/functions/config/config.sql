@@ -102,19 +102,16 @@ end $$;
 -- change: so all lanes are taken first, see delivery/lane.sql.
 
 create or replace function config_patch(token text, guild bigint,
-    bot smallint, kind smallint, calls jsonb, input jsonb,
-    out status int, out body text)
-language plpgsql security definer set search_path = guildlog, pg_temp as $$
+    bot smallint, kind smallint, calls jsonb, input jsonb)
+returns answer language plpgsql security definer
+set search_path = guildlog, pg_temp as $$
 declare
     place    int;
-    did      record;
+    did      answer;
     answers  text[];
 begin
-    body := '{}';
-
     if not change_begin(guild, token) then
-        status := 401;
-        return;
+        return answered(401);
     end if;
 
     perform record_take(guild, bot);
@@ -132,8 +129,8 @@ begin
                                      did.status, did.body);
     end loop;
 
-    status := 200;
-    body := format('{"changes":[%s]}', array_to_string(answers, ','));
+    return answered(200, format('{"changes":[%s]}',
+                                array_to_string(answers, ',')));
 exception when others then
     if sqlstate not like 'GL4%' or sqlerrm = '' then
         raise;
@@ -150,11 +147,10 @@ end $$;
 -- session ended meanwhile begins anew, which nginx does by itself.
 
 create or replace function config_change(token text, guild bigint,
-    bot smallint, kind smallint, name text, piece text, input jsonb,
-    out status int, out body text)
-language plpgsql as $$
+    bot smallint, kind smallint, name text, piece text, input jsonb)
+returns answer language plpgsql as $$
 declare
-    did  record;
+    did  answer;
 begin
     case name
     when 'channels_patch' then
@@ -198,6 +194,5 @@ begin
         perform refuse(404, 'path: names nothing that is there');
     end if;
 
-    status := did.status;
-    body := did.body;
+    return did;
 end $$;

@@ -102,7 +102,7 @@ $$, $$
         ('api', 'search_channels', 'query text'),
         ('api', 'search_roles', 'query text'),
         ('outs', 'config_get', 'rest text'),
-        ('outs', 'config_patch', 'calls jsonb, input jsonb'),
+        ('api', 'config_patch', 'calls jsonb, input jsonb'),
         ('api', 'pacing_get', null),
         ('plain', 'preview', 'token text, guild bigint, bot smallint, '
              'kind smallint, input jsonb, OUT status integer, '
