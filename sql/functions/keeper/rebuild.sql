@@ -136,13 +136,8 @@ end $$;
 create or replace function actors_make(guild bigint, bot smallint)
 returns void language plpgsql as $$
 begin
-    update log_made m
-       set actors = null, lasts = null, new_actors = null, new_lasts = null
-     where m.guild_id = guild and m.bot = actors_make.bot;
-    perform actors_add(guild, bot, array_agg(d.who), array_agg(d.id), 0)
-       from blocks_actors(guild, bot) d
-     having count(*) > 0;
-    perform actors_put(guild, bot);
+    perform actors_set(guild, bot, array_agg(d.who), array_agg(d.id))
+       from blocks_actors(guild, bot) d;
 end $$;
 
 

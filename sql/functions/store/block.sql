@@ -423,16 +423,25 @@ end $$;
 create or replace function actors_put(guild bigint, bot smallint,
     low bigint default 0, gone bigint default null)
 returns void language plpgsql as $$
+begin
+    perform actors_set(guild, bot, array_agg(k.who), array_agg(k.id))
+       from actors_kept(guild, bot) k
+      where k.id >= low and k.who is distinct from gone;
+end $$;
+
+
+-- These are all.
+
+create or replace function actors_set(guild bigint, bot smallint,
+    actors bigint[], lasts bigint[])
+returns void language plpgsql as $$
 declare
-    kept  constant record := (
-              select actors_united(array_agg(k.who), array_agg(k.id))
-                from actors_kept(guild, bot) k
-               where k.id >= low and k.who is distinct from gone);
+    all_of  constant record := actors_united(actors, lasts);
 begin
     update log_made x
-       set actors = kept.actors_of, lasts = kept.lasts_of, new_actors = null,
-           new_lasts = null
-     where x.guild_id = guild and x.bot = actors_put.bot;
+       set actors = all_of.actors_of, lasts = all_of.lasts_of,
+           new_actors = null, new_lasts = null
+     where x.guild_id = guild and x.bot = actors_set.bot;
 end $$;
 
 
@@ -530,7 +539,9 @@ begin
      where h.guild_id = guild and h.bot = blocks_expire.bot
        and a.guild_id = guild and a.bot = blocks_expire.bot
        and a.arrival <= h.blocked and a.id < day_low(before);
-    perform actors_put(guild, bot, day_low(before));
+    perform actors_put(guild, bot, day_low(before))
+      where exists (select from actors_kept(guild, blocks_expire.bot) k
+                     where k.id < day_low(before));
     delete from replay r
      where r.guild_id = guild and r.bot = blocks_expire.bot
        and r.id < day_low(before);
