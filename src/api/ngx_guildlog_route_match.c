@@ -191,16 +191,9 @@ ngx_guildlog_route_match_changes(ngx_pool_t *pool, json_t *body,
     json_t               *change;
     ngx_int_t             rc;
     ngx_guildlog_json_t   w;
-    ngx_guildlog_value_t  whole, v;
+    ngx_guildlog_value_t  v;
 
-    ngx_memzero(&whole, sizeof(ngx_guildlog_value_t));
-    whole.index = NGX_GUILDLOG_VALUE_NO_INDEX;
-
-    v.pool = pool;
-    v.error = error;
-    v.outer = &whole;
-    ngx_str_set(&v.name, "changes");
-
+    ngx_guildlog_value_begin(&v, pool, "changes", error);
     ngx_guildlog_json_init(&w, pool, 1024);
     ngx_guildlog_json_begin(&w, '[');
 
@@ -231,10 +224,7 @@ route_match_change(ngx_guildlog_value_t *v, json_t *change,
     ngx_guildlog_value_t         inner;
     const ngx_guildlog_route_t  *route;
 
-    inner.pool = v->pool;
-    inner.index = NGX_GUILDLOG_VALUE_NO_INDEX;
-    inner.error = v->error;
-    inner.outer = v;
+    ngx_guildlog_value_within(&inner, v);
 
     method = route_match_method(
                        json_string_value(json_object_get(change, "method")));

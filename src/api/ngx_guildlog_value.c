@@ -34,8 +34,6 @@ static ngx_int_t args_item(ngx_guildlog_value_t *v,
 static ngx_int_t args_complete(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, ngx_array_t *items, ngx_str_t *arg);
 static u_char *args_decode(u_char *dst, const u_char *p, const u_char *last);
-static void args_begin(ngx_guildlog_value_t *v, ngx_pool_t *pool,
-    ngx_str_t *error);
 
 
 /*
@@ -187,6 +185,30 @@ value_is_url(const ngx_str_t *value, ngx_uint_t flags)
     }
 
     return 1;
+}
+
+
+void
+ngx_guildlog_value_begin(ngx_guildlog_value_t *v, ngx_pool_t *pool,
+    const char *name, ngx_str_t *error)
+{
+    v->pool = pool;
+    v->name.data = (u_char *) name;
+    v->name.len = ngx_strlen(name);
+    v->index = NGX_GUILDLOG_VALUE_NO_INDEX;
+    v->error = error;
+    v->outer = NULL;
+}
+
+
+void
+ngx_guildlog_value_within(ngx_guildlog_value_t *v,
+    const ngx_guildlog_value_t *outer)
+{
+    v->pool = outer->pool;
+    v->index = NGX_GUILDLOG_VALUE_NO_INDEX;
+    v->error = outer->error;
+    v->outer = outer;
 }
 
 
@@ -347,10 +369,7 @@ ngx_guildlog_value_object(ngx_guildlog_value_t *v,
     ngx_guildlog_value_t         inner;
     const ngx_guildlog_field_t  *field;
 
-    inner.pool = v->pool;
-    inner.index = NGX_GUILDLOG_VALUE_NO_INDEX;
-    inner.error = v->error;
-    inner.outer = v;
+    ngx_guildlog_value_within(&inner, v);
 
     json_object_foreach(object, key, value) {
         inner.name.data = (u_char *) key;
@@ -733,7 +752,7 @@ ngx_guildlog_args_query(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
         return NGX_ERROR;
     }
 
-    args_begin(&v, pool, error);
+    ngx_guildlog_value_begin(&v, pool, "body", error);
 
     last = query->data + query->len;
 
@@ -942,7 +961,7 @@ ngx_guildlog_args_body(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
 {
     ngx_guildlog_value_t  v;
 
-    args_begin(&v, pool, error);
+    ngx_guildlog_value_begin(&v, pool, "body", error);
 
     return ngx_guildlog_args_object(&v, fields, body);
 }
@@ -956,7 +975,7 @@ ngx_guildlog_args_batch(ngx_pool_t *pool, const ngx_guildlog_field_t *fields,
     ngx_int_t             rc;
     ngx_guildlog_value_t  v;
 
-    args_begin(&v, pool, error);
+    ngx_guildlog_value_begin(&v, pool, "body", error);
 
     n = json_array_size(body);
 
@@ -996,16 +1015,4 @@ ngx_guildlog_args_object(ngx_guildlog_value_t *v,
     }
 
     return rc;
-}
-
-
-static void
-args_begin(ngx_guildlog_value_t *v, ngx_pool_t *pool, ngx_str_t *error)
-{
-    ngx_str_set(&v->name, "body");
-
-    v->pool = pool;
-    v->index = NGX_GUILDLOG_VALUE_NO_INDEX;
-    v->error = error;
-    v->outer = NULL;
 }

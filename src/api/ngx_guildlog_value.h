@@ -80,6 +80,13 @@ struct ngx_guildlog_value_s {
 #define NGX_GUILDLOG_VALUE_GUILD     17
 
 
+/* one that is in nothing, of that name; and one that is in another one, which
+   has no name yet */
+void ngx_guildlog_value_begin(ngx_guildlog_value_t *v, ngx_pool_t *pool,
+    const char *name, ngx_str_t *error);
+void ngx_guildlog_value_within(ngx_guildlog_value_t *v,
+    const ngx_guildlog_value_t *outer);
+
 /* a JSON value of any type but ITEMS; returns as above */
 ngx_int_t ngx_guildlog_value_json(ngx_guildlog_value_t *v,
     const ngx_guildlog_field_t *field, json_t *value);

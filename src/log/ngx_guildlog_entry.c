@@ -216,12 +216,7 @@ ngx_guildlog_entry_check(ngx_pool_t *pool, json_t *json, ngx_uint_t many,
 
     ngx_memzero(values, NGX_GUILDLOG_ENTRY_FIELDS * sizeof(json_t *));
 
-    ngx_str_set(&v.name, "entry");
-
-    v.pool = pool;
-    v.index = NGX_GUILDLOG_VALUE_NO_INDEX;
-    v.error = error;
-    v.outer = NULL;
+    ngx_guildlog_value_begin(&v, pool, "entry", error);
 
     if (!json_is_object(json)) {
         return ngx_guildlog_value_refuse(&v, "must be a JSON object");
