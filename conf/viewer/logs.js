@@ -493,6 +493,7 @@ exporting.addEventListener('beforetoggle', async ({newState}) => {
     if (newState !== 'open') {
         return;
     }
+    fill(exporting);     // what was chosen before goes at once
     try {
         const {exportNodes, save} = await load(() => import('./export.js'));
 
