@@ -291,6 +291,25 @@ subtest 'a whole configuration' => sub {
 };
 
 
+subtest 'names that are odd' => sub {
+    my $file = $nginx->prefix . '/odd.json';
+    my @odd = ("\x{ffff}", "\x{10fffe}b", "\x{202e}c", "\e[31m", '"\\', "\n",
+        "\x{1f600}" x 31);
+    local $SIG{__WARN__} = sub { warn @_ if $_[0] !~ /non-character/ };
+    $nginx->post("/servers/$server/tags", %as,
+        json => { tag_name => $_, content => "$_." }) for @odd;
+
+    my $text = does("config export $server");
+    is_deeply [sort map { $_->{tag_name} } @{ decoded($text)->{tags} }],
+        [sort map { $_->{tag_name} } @{ api('/config')->{tags} }],
+        'an export is JSON, whatever the tags are called';
+
+    does("config export $server -o '$file'");
+    is_deeply json->decode(slurp($file)), decoded($text), 'so is a file';
+    is does("config diff '$file' $server"), '', '... and it is what is there';
+};
+
+
 subtest 'any configuration' => sub {
     my $seed = $ENV{GUILDLOG_SEED} // int rand 2**31;
     diag "GUILDLOG_SEED=$seed";

@@ -532,7 +532,8 @@ sub config_export {
     my $file = chosen('output');
     return print safe_json($text) if !defined $file;
 
-    open my $out, '>:encoding(UTF-8)', $file or fail(4, "$file: $!");
+    open my $out, '>:raw', $file or fail(4, "$file: $!");
+    utf8::encode($text);
     print {$out} $text;
     close $out or fail(4, "$file: $!");
 }

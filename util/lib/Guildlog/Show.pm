@@ -15,10 +15,11 @@ our @EXPORT = qw(show show_entry plain safe_json moment copy nearest usage
     partly ends_as fail if_it_fails warning);
 our $as_json = 0;
 
-# A terminal obeys the first of these, and the others turn the text around them.
-# In JSON they stand inside of strings only.
+# A terminal obeys the first of these, the others turn the text around them, and
+# the last are no characters: Perl writes none.  In JSON they stand inside of
+# strings only.
 my $unsafe = qr/[\x00-\x1f\x7f-\x9f\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}]
-    |[\x{2066}-\x{2069}]/x;
+    |[\x{2066}-\x{2069}\p{NChar}]/x;
 
 my $json = JSON::PP->new->canonical->allow_nonref;
 
@@ -73,7 +74,13 @@ sub lasting {
 }
 
 
-sub safe_json { return $_[0] =~ s/(?!\n)($unsafe)/sprintf '\\u%04x', ord $1/ger }
+sub safe_json {
+    return $_[0] =~ s{(?!\n)($unsafe)}{
+        my $rune = ord $1;
+        join '', map { sprintf '\\u%04x', $_ } $rune < 0x10000 ? $rune
+            : (0xd7c0 + ($rune >> 10), 0xdc00 + ($rune & 0x3ff))
+    }ger;
+}
 
 
 # text of others, so that a terminal shows it and does not obey it
