@@ -668,8 +668,8 @@ sub taken_apart {
             my ($strange) = grep { !$known{$_} } sort keys %$row;
             usage("$where: \"$name\" has no field \"$strange\"")
                 if defined $strange;
-            usage("$where: two alerts are called '$thing'")
-                if $part eq 'alert' && $of{$part}{$thing};
+            # several may have one name: each is told by its place among them
+            $thing .= "\0" while $part eq 'alert' && $of{$part}{$thing};
             $of{$part}{ $thing // '' } = { '' => $row->{tag_id} // $row->{alert_id},
                 map { $_ => same($fields{$part}{$_}, $row->{$_}) }
                     grep { exists $row->{$_} } keys %{ $fields{$part} || {} } };
@@ -757,7 +757,7 @@ sub several_types {
     for my $step (@_) {
         my ($words, undef, undef, $body) = @$step;
         my ($type, $change) = $words =~ /^type (\S+): (.*)/s;
-        my $key = $type ? $change . $json->encode($body) : $words;
+        my $key = $type ? $change . $json->encode($body) : "$step";
         push @order, $key if !$same{$key};
         push @{ $same{$key} }, [$step, $type];
     }
@@ -787,7 +787,7 @@ sub step {
         ? $new->{$_} ? $yes : $no : $new->{$_} } @differ;
     my @path = @{ $path{$part} };
 
-    return [$words, 'POST', \@path, { $thing_of{$part} => $thing, %body }]
+    return [$words, 'POST', \@path, { $thing_of{$part} => $thing =~ tr/\0//dr, %body }]
         if $part =~ /^(?:tag|alert)$/ && !$was;
     return [$words, 'PATCH', [@path, $was->{''}], \%body]
         if $part =~ /^(?:tag|alert)$/;
@@ -808,7 +808,7 @@ sub named {
         my ($list, $value) = split / /, $thing, 2;
         return 'ignore ' . ($lists[$list] // $list) . " $value";
     }
-    return "$part $thing";
+    return "$part " . $thing =~ tr/\0//dr;
 }
 
 
