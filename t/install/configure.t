@@ -301,7 +301,7 @@ subtest 'names that are odd' => sub {
     $post->('/alerts', { name => 'twice', types => [$_], count => $_,
         seconds => 9, by => 'server' }) for 1 .. 3;
 
-    my $text = does("config export $server");
+    my $text = does("config export $server --bot main");
     is_deeply [sort map { $_->{tag_name} } @{ decoded($text)->{tags} }],
         [sort map { $_->{tag_name} } @{ api('/config')->{tags} }],
         'an export is JSON, whatever the tags are called';
@@ -315,7 +315,7 @@ subtest 'names that are odd' => sub {
     my $want = decoded($text);
     @{ $want->{alerts} } = grep { $_->{count} != 2 } @{ $want->{alerts} };
     $nginx->file('odd.json', json->encode($want));
-    like +(guildlog("config diff '$file' $server"))[0],
+    like +(guildlog("config diff '$file' $server --bot main"))[0],
         qr/^ +- alert twice\n +alert twice: count 2 → 3, .+\n\z/m,
         'of three alerts of a name one goes';
     does("config apply '$file' $server --yes");

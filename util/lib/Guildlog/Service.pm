@@ -46,7 +46,7 @@ my $option;    # those of the command line
 sub use_options { ($option) = @_ }
 sub chosen { return $option->{ $_[0] } }
 sub said { return map { defined chosen($_) ? ($_ => chosen($_)) : () } @_ }
-sub bot { return said('bot') }
+sub bot { return (chosen('bot') // '') eq 'main' ? () : said('bot') }
 
 
 # an id that may stand in a path or a statement
