@@ -95,6 +95,7 @@ begin
                    when 'time' then record_error(v.place::int,
                        'timestamp: must be within the last 30 days '
                        'and at most 60 s ahead', 'entry_too_old')
+                       || '{"field": "timestamp"}'
                    else record_error(v.place::int,
                        'entry: was not recorded in time, send it again',
                        'send_again') || '{"retry": true}' end)

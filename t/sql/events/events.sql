@@ -231,7 +231,8 @@ select is(:'answer'::jsonb -> 'verdicts', '["recorded", "recorded",
 select is(:'answer'::jsonb - '{ids,verdicts}'::text[], '{"recorded": 2,
     "duplicates": 1, "dropped": {"bot_executor": 1, "filter": 1}, "kept": 0,
     "errors": [{"index": 3, "error": "timestamp: must be within the last 30 '
-    'days and at most 60 s ahead", "code": "entry_too_old"}]}', 'and counted as of POST /logs');
+    'days and at most 60 s ahead", "code": "entry_too_old",
+     "field": "timestamp"}]}', 'and counted as of POST /logs');
 select is(:'counts'::jsonb, '{"recorded": 2, "duplicate": 1, "error": 1,
           "bot_executor": 1, "filter": 1}', 'for the metrics');
 

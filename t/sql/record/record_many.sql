@@ -174,10 +174,12 @@ select is(count(*)::int, 0, 'nothing is stored without a look')
 select is(body::jsonb - 'ids', '{"recorded": 2, "duplicates": 0,
     "dropped": {}, "errors": [
         {"index": 0, "error": "timestamp: must be within the last 30 days and '
-        'at most 60 s ahead", "code": "entry_too_old"},
+        'at most 60 s ahead", "code": "entry_too_old",
+         "field": "timestamp"},
         {"index": 1, "error": "x"},
         {"index": 3, "error": "timestamp: must be within the last 30 days and '
-        'at most 60 s ahead", "code": "entry_too_old"}]}', 'too old, or too far ahead')
+        'at most 60 s ahead", "code": "entry_too_old",
+         "field": "timestamp"}]}', 'too old, or too far ahead')
   from ms(clock_timestamp()) now
  cross join lateral pg_temp.operator_record(:guild, 0::smallint,
        jsonb_build_array(
