@@ -23,7 +23,7 @@ use constant CHANNELS => qw(main_channel category_text category_members
 
 sub run {
     my $nginx = start(start => 0, connections => 16384, api => $no_limit);
-    my $port  = peer($nginx);
+    my $port  = peer($nginx, '7300000000000000301');
     $nginx->configure(http => directives($nginx, $port));
     $nginx->start;
 
@@ -41,9 +41,10 @@ sub run {
 }
 
 
-# the port of an nginx of its own; logs when a request's first byte came
+# the port of an nginx of its own; logs when the first byte of a message came,
+# of these webhooks
 sub peer {
-    my ($nginx) = @_;
+    my ($nginx, $webhooks) = @_;
 
     my $port = Guildlog::free_port();
     my $conf = $nginx->file('peer.conf', <<"CONF");
@@ -69,7 +70,7 @@ http {
             return 200 '{"id":"12\$connection\$connection_requests",
                          "channel_id":"1"}';
         }
-        location ~ ^/api/v10/webhooks/7300000000000000301/ {
+        location ~ ^/api/v10/webhooks/$webhooks/ {
             access_log logs/times.log times;
             return 200 '{"id":"12\$connection\$connection_requests",
                          "channel_id":"1"}';
