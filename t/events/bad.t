@@ -9,7 +9,7 @@ use Guildlog::File;
 use Guildlog::PacketCases;
 use Guildlog::Packets qw(id_at);
 
-use List::Util qw(max);
+use List::Util qw(max sum);
 use Storable qw(dclone);
 use Time::HiRes qw(time);
 
@@ -56,6 +56,38 @@ my $chunks = post([map { { t => 'GUILD_MEMBERS_CHUNK', d => { guild_id => "$larg
     members => [@members[1000 + 100 * $_ .. 1099 + 100 * $_]] } } } 0 .. 9]);
 is_deeply $chunks->{errors}, [], 'chunks of members';
 is_deeply [counted(0)], [2000], 'are known';
+
+# 100,000 people, ten chunks at a time; one who is told of twice is one
+my $crowd = $nginx->server;
+for my $batch (0 .. 9) {
+    my @chunks = map { my $chunk = 10 * $batch + $_; { t => 'GUILD_MEMBERS_CHUNK',
+        d => { guild_id => $crowd, chunk_index => $chunk, chunk_count => 100,
+            members => [map { { user => { id => id(100_000 + 1000 * $chunk + $_),
+                username => "member $_" }, roles => [] } } 0 .. 999] } } } 0 .. 9;
+    post_until(\@chunks) for 0 .. $batch % 2;
+}
+is $nginx->sql('select count(*) from directory where guild_id = ? and kind = 0', $crowd),
+    100_000, 'a server of 100,000 members, in chunks';
+
+
+# bodies of 8 MiB
+
+my $wide = cleared(4);
+$wide->{d}{nobody_reads} = 'w' x ((8 << 20) - 4096);
+$wide = json->encode($wide);
+$told = raw("$wide\n" . json->encode(cleared(5)))->json;
+is_deeply [@$told{qw(recorded errors)}], [2, []], 'a packet of 8 MiB, and one behind it';
+$told = raw(json->encode(cleared(6)) . "\n" . substr $wide, 0, 7 << 20)->json;
+is_deeply [$told->{recorded}, map { $_->{index} } @{ $told->{errors} }], [1, 1],
+    'one that is cut off after 7 MiB is an error by itself';
+
+
+# a hundred times the same
+
+my $moment = int(time * 1000);
+my @same = map { cleared(50 + $_, at => $moment) } 0 .. 4;
+is_deeply [sum(map { post(\@same)->{recorded} } 1 .. 100), ends_of(@same)], [5, 5],
+    'the same batch 100 times is recorded once';
 
 
 # clocks
@@ -316,6 +348,20 @@ sub post {
 }
 
 
+# a bot sends again what was not taken for now
+sub post_until {
+    my ($batch) = @_;
+
+    my $answer;
+    wait_for {
+        $answer = $nginx->operator('POST', '/events', $batch);
+        $answer->status != 503;
+    } 120, 'the batch is taken';
+    is_deeply [$answer->status, $answer->json->{errors}], [200, []], 'a batch of chunks';
+    return;
+}
+
+
 # a packet that makes an entry
 sub cleared {
     my ($n, %more) = @_;
@@ -323,6 +369,13 @@ sub cleared {
     return { t => 'MESSAGE_REACTION_REMOVE_ALL', defined $more{at} ? (at => $more{at}) : (),
         d => { guild_id => $more{server} // $server, channel_id => '613425648685547545',
             message_id => id(1_000_000 + $n) } };
+}
+
+
+sub ends_of {
+    return sum(map { my $message = $_->{d}{message_id}; scalar $nginx->sql(
+        'select count(*) from log_arrival where guild_id = ? and id is not null
+            and strpos(doc, ?) > 0', $server, $message) } @_);
 }
 
 
