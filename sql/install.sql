@@ -95,6 +95,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0072_actors
 \ir migrate.sql
+\set migration 0080_names
+\ir migrate.sql
 
 \if :whole
 \else
