@@ -72,6 +72,7 @@ static const refusal_t  refusal_table[] = {
     { "wrong_count", "must have at most > entries" },
     { "wrong_count", "must be an array of < to > objects" },
     { "wrong_count", "at most > items" },
+    { "wrong_count", "must name at most > types" },
     { "not_an_id", "must be a string of # to # digits, from # to #" },
     { "not_an_id", "must be # to # digits, at most #" },
     { "not_an_id", "must be an ID" },

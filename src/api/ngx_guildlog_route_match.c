@@ -6,6 +6,10 @@
 #include "api/ngx_guildlog_route.h"
 
 
+/* in "types" of all changes of a request: for most, a row each is written */
+#define ROUTE_CHANGES_TYPES  1000
+
+
 static ngx_uint_t route_match_path(const ngx_guildlog_route_t *route,
     const ngx_str_t *path, ngx_str_t *guild, ngx_str_t *pieces);
 static ngx_uint_t route_match_piece(const ngx_guildlog_field_t *field,
@@ -187,11 +191,13 @@ ngx_int_t
 ngx_guildlog_route_match_changes(ngx_pool_t *pool, json_t *body,
     ngx_str_t *calls, ngx_str_t *error)
 {
-    size_t                i;
+    size_t                i, types;
     json_t               *change;
     ngx_int_t             rc;
     ngx_guildlog_json_t   w;
     ngx_guildlog_value_t  v;
+
+    types = 0;
 
     ngx_guildlog_value_begin(&v, pool, "changes", error);
     ngx_guildlog_json_init(&w, pool, 1024);
@@ -205,6 +211,15 @@ ngx_guildlog_route_match_changes(ngx_pool_t *pool, json_t *body,
         if (rc != NGX_OK) {
             return rc;
         }
+
+        types += json_array_size(json_object_get(
+                                     json_object_get(change, "body"), "types"));
+    }
+
+    if (types > ROUTE_CHANGES_TYPES) {
+        v.index = NGX_GUILDLOG_VALUE_NO_INDEX;
+        return ngx_guildlog_value_refuse(&v, "must name at most %d types",
+                                         ROUTE_CHANGES_TYPES);
     }
 
     ngx_guildlog_json_end(&w);

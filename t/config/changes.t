@@ -107,11 +107,17 @@ ok $seen{$_}, "$_ came" for 200, 400, 404;
 # what is no change
 
 my $is = whole($once);
+my @every = map { { method => 'PATCH', path => '/config/logging/settings/types',
+    body => { types => [0 .. $_], set => { color => undef } } } } (99) x 10;
 my %good = (method => 'PATCH', path => '/config/settings',
     body => { locale => 'de' });
 for (
     ['nothing', [], 'changes: must have 1 to 200 items'],
     ['too many', [map { { %good } } 1 .. 201], 'changes: must have 1 to 200 items'],
+    ['too many types', [@every, { method => 'PATCH',
+        path => '/config/logging/settings/types',
+        body => { types => [0], set => { color => 1 } } }],
+        'changes: must name at most 1000 types'],
     ['no list', {}, 'changes: must be an array'],
     ['no object', [1], 'changes[0]: must be an object'],
     ['no path', [{ method => 'PUT' }], 'changes[0].path: is required'],
@@ -142,8 +148,8 @@ for (
     is $got->json->{field}, $error =~ s/: .*//r, '... and where';
 }
 is whole($once), $is, 'nothing was changed by them';
-is ask($once, 'PATCH', '/config', { changes => [\%good] })->status, 200,
-    'what they were made of is a change';
+is ask($once, 'PATCH', '/config', { changes => [@every, \%good] })->status, 200,
+    'what they were made of are changes';
 for my $kind (qw(basic read)) {
     local $once->{token} = $nginx->new_token($once->{id}, kind => $kind)->{token};
     is change($once, \%good)->status, 403, "a token of the kind $kind makes none";

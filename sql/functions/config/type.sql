@@ -58,7 +58,7 @@ begin
      cross join lateral (select to_jsonb(t) - key) b (it)
      cross join lateral (
            select to_jsonb(jsonb_populate_record(t, input)) - key) a (it)
-     where difference(b.it, a.it) is not null;
+     where jsonb_strip_nulls(coalesce(b.it, '{}')) <> jsonb_strip_nulls(a.it);
 
     delete from logging_type t
      where t.guild_id = guild and t.bot = types_set.bot
@@ -102,27 +102,27 @@ begin
           from (select string_agg(t.key, ', ' order by t.id)
                   from log_type t where t.id = any (ids)) n (names),
                (select jsonb_agg(jsonb_build_object(
-                           'key', f.name, 'old', o.old, 'new', o.new)
+                           'key', f.name, 'old', o.old,
+                           'new', change_value(f.name, afters[1] -> f.name))
                            order by f.name)
-                  from jsonb_object_keys(afters[1]) f (name)
+                  from (select k.name from jsonb_object_keys(afters[1]) k (name)
+                         where exists (
+                                   select from unnest(befores, afters)
+                                                   b (was, now)
+                                    where coalesce(b.was -> k.name, 'null')
+                                          <> b.now -> k.name)
+                        offset 0) f
                  cross join lateral (
                        select case when count(distinct u.was) = 1
                                    then (jsonb_agg(u.was)) -> 0
                                    else jsonb_agg(coalesce(
                                             u.was #>> '{}', 'null')
-                                            order by u.place) end,
-                              change_value(f.name, afters[1] -> f.name),
-                              bool_or(u.was <> u.now)
+                                            order by u.place) end
                          from (select coalesce(change_value(f.name,
-                                          b.was -> f.name), 'null'),
-                                      coalesce(change_value(f.name,
-                                          b.now -> f.name), 'null'),
-                                      b.place
-                                 from unnest(befores, afters) with ordinality
-                                          b (was, now, place)
-                              ) u (was, now, place)
-                       ) o (old, new, differs)
-                 where o.differs) c (told));
+                                          b.was -> f.name), 'null'), b.place
+                                 from unnest(befores) with ordinality
+                                          b (was, place)) u (was, place)
+                       ) o (old)) c (told));
 end $$;
 
 
