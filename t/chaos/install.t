@@ -89,6 +89,7 @@ fcntl $lock, F_SETLK, $whole or die;
 my $pid = fork // die;
 if (!$pid) {
     setpgrp;
+    $SIG{INT} = 'DEFAULT';    # a shell's job in the background ignores it
     close $lock;
     open STDOUT, '>', '/root/said';
     open STDERR, '>&', \*STDOUT;
