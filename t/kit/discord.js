@@ -53,7 +53,7 @@ function audit(server, action, user, target, more) {
 
 
 const [ANN, BOB, CHIA] = Object.keys(known.users);
-const [GENERAL] = Object.keys(known.channels);
+const [GENERAL, , LOBBY, LOUNGE] = Object.keys(known.channels);
 const client = clientOf();
 const adapter = await attach(client, operator, {spool: `${DIR}/bot`});
 const troubles = [];
@@ -154,6 +154,25 @@ audit(OTHER, 22, STRANGER, BOB);
 await until(async () => (made = await stored(others)).length === 2, 'bans');
 is(made.map(({executor}) => executor.name), ['', 'zoe'],
     '... and known from then on');
+
+// who is somewhere else and back within a ms, as packets come after a lost connection
+
+const {now} = Date;
+const moment = now();
+const there = await operator.recorder({spool: `${DIR}/there`});
+
+Date.now = () => moment;
+const moves = [LOBBY, LOUNGE, LOBBY].map((channel) => there.forward({
+    t: 'VOICE_STATE_UPDATE', d: {guild_id: OTHER, user_id: ANN,
+        session_id: 'a', channel_id: channel}}));
+Date.now = now;
+await Promise.all(moves);
+await there.flush();
+await until(async () => (made = await stored(others)).length === 5,
+    () => `each move: ${made.map(({type}) => names.get(type))}`);
+is(made.slice(2).map(({channel}) => channel.id), [LOBBY, LOUNGE, LOBBY],
+    'who is back within a ms has moved twice');
+await there.close();
 others.close();
 
 // a server that was forgotten

@@ -8,12 +8,13 @@ import signal
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import discord
 import yarl
 from discord.ext.commands import Bot
 
-from guildlog import Guildlog, Operator, Unavailable
+from guildlog import Guildlog, Operator, Unavailable, recorder
 from guildlog.discord import attach
 from guildlog.log_types import TYPES
 from tap import equal, fails, ok, order, run, until
@@ -219,6 +220,24 @@ async def main():
     ok(len({entry['type'] for entry in by_bot}) > 30, '... of many types')
     equal([adapter.counters[name] for name in ('refused', 'lost', 'unknown')],
           [0, 0, {}], '... and loses none')
+
+    # who is somewhere else and back within a ms
+
+    moment = recorder.now_ms()
+    before = len(await stored(twin))
+    with mock.patch.object(recorder, 'now_ms', lambda: moment):
+        await asyncio.gather(*(adapter.recorder.forward({
+            't': 'VOICE_STATE_UPDATE',
+            'd': {'guild_id': TWIN, 'user_id': EVE, 'session_id': 'e',
+                  'channel_id': channel}}) for channel in '454'))
+    await adapter.recorder.flush()
+
+    async def moved():
+        return len(await stored(twin)) == before + 3
+
+    await until(moved, 'each move')
+    equal([entry['channel']['id'] for entry in (await stored(twin))[-3:]],
+          ['4', '5', '4'], 'who is back within a ms has moved twice')
 
     # what nobody knows, and who
 

@@ -20,6 +20,7 @@ import {Spool} from './spool.js';
 const BATCH_BYTES = 4 * 1024 * 1024;
 const LOADED = 20_000;             // lines in memory, and those of one segment
 const PATIENCE = 3_600_000;        // ms: for so long "retry" is obeyed
+const CLOCK = 1_000;               // ms: one that goes back further was set
 const PACKET = /^\{"server":"[^"]*","at":[^,]*,("bot":"pro",)?/;
 const ENTRIES = ['/logs'];
 const PACKETS = ['/events', {}];
@@ -49,6 +50,8 @@ export class Recorder extends EventEmitter {
         recorder.waiting = [];         // calls of record() for room
         recorder.waitingBytes = 0;
         recorder.idle = [];            // for all to be done
+        recorder.at = 0;               // of the last packet
+        recorder.heard = new Set();    // all that came at that time
         recorder.stop = new AbortController();
         recorder.count = {taken: 0, recorded: 0, duplicates: 0, refused: 0,
             dropped: {}, unknown: {}, batches: 0, failures: 0};
@@ -67,13 +70,33 @@ export class Recorder extends EventEmitter {
 
     // The same for a packet, as the gateway sends it; one of no server is left
     // out. "at": when it was heard, ms
-    async forward({t, d, at = Date.now()}, {bot} = {}) {
+    async forward({t, d, at}, {bot} = {}) {
         const server = serverIn(t, d);
 
         if (server) {
-            await this.#take([JSON.stringify({server, at: Math.trunc(at),
-                ...bot && {bot}, t, d})]);
+            const rest = JSON.stringify({...bot && {bot}, t, d}).slice(1);
+
+            await this.#take([`{"server":${JSON.stringify(server)},"at":${
+                JSON.stringify(Math.trunc(at ?? this.#moment(server + rest)))
+            },${rest}`]);
         }
+    }
+
+
+    // Now. The same packet once more in a ms is another act, of who came back to
+    // where they were; guildlog tells it by its time from one that is sent again
+    #moment(packet) {
+        const ahead = this.at - Date.now();
+
+        if (!(ahead >= 0 && ahead < CLOCK)) {
+            this.at = Date.now();
+            this.heard.clear();
+        } else if (this.heard.has(packet)) {
+            this.at++;
+            this.heard.clear();
+        }
+        this.heard.add(packet);
+        return this.at;
     }
 
 

@@ -29,6 +29,7 @@ from .spool import Line, Spool, size_of
 BATCH_BYTES = 4 * 1024 * 1024
 LOADED = 20_000                    # lines in memory, and those of one segment
 PATIENCE = 3_600.0                 # s: for so long "retry" is obeyed
+CLOCK = 1_000                      # ms: one that goes back further was set
 
 ENTRIES = '/logs'
 PACKETS = '/events?sent={}'
@@ -91,6 +92,8 @@ class Recorder:
         self.waiting: list[Call] = []
         self.waiting_size = 0
         self.idle: list[asyncio.Future[None]] = []     # for all to be done
+        self.at = 0                            # of the last packet
+        self.heard: set[bytes] = set()         # all that came at that time
         self.fresh = asyncio.Event()
         self.stop = asyncio.Event()
         self.call: asyncio.Task[Any] | None = None
@@ -137,9 +140,27 @@ class Recorder:
             else d.get('id' if t in OWN else 'guild_id')
 
         if isinstance(server, str):
-            await self._take([json_of({
-                'server': server, 'at': int(packet.get('at', now_ms())),
-                **({'bot': 'pro'} if bot == 'pro' else {}), 't': t, 'd': d})])
+            rest = json_of({**({'bot': 'pro'} if bot == 'pro' else {}),
+                            't': t, 'd': d})[1:]
+            at = int(packet['at']) if 'at' in packet \
+                else self._moment(server.encode() + rest)
+            await self._take([b'{"server":%b,"at":%d,%b' % (json_of(server), at,
+                                                            rest)])
+
+    def _moment(self, packet: bytes) -> int:
+        """Now. The same packet once more in a ms is another act, of who came back
+        to where they were; guildlog tells it by its time from one that is sent
+        again"""
+        now = now_ms()
+
+        if not 0 <= self.at - now < CLOCK:
+            self.at = now
+            self.heard.clear()
+        elif packet in self.heard:
+            self.at += 1
+            self.heard.clear()
+        self.heard.add(packet)
+        return self.at
 
     async def flush(self) -> None:
         """Returns when guildlog has answered for all that was taken so far"""
