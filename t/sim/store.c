@@ -513,6 +513,13 @@ store_place(const store_lane_t *l, int64_t seq)
 }
 
 
+int64_t
+store_since(const store_entry_t *e, const store_lane_t *l, int64_t seq)
+{
+    return e->lane == l && e->seq == seq ? e->recorded_at : e->again_at;
+}
+
+
 /* pause.sql */
 
 void
@@ -782,15 +789,19 @@ work_read(work_t *w, json_t *o)
 }
 
 
-static int
-expired(const store_lane_t *l, const store_entry_t *e)
-{
-    int64_t  old;
+/* in that place, where it may stand for the second time */
 
+static int
+expired(const store_lane_t *l, int64_t seq)
+{
+    int64_t         old;
+    store_entry_t  *e;
+
+    e = store_place(l, seq);
     old = store.now - store.expires;
 
     return e->id < time_id(old)
-           && (e->lane == l ? e->recorded_at : e->again_at) < old
+           && store_since(e, l, seq) < old
            && (l->resumed_at == STORE_NONE || l->resumed_at < old);
 }
 
@@ -999,7 +1010,7 @@ delivery_load(store_answer_t *a, int place, work_t *w, store_lane_t *l)
         put_number(a, place);
         put(a, NULL);
         put_number(a, seq);
-        put(a, expired(l, e) ? "t" : "f");
+        put(a, expired(l, seq) ? "t" : "f");
         put_n(a, e->doc, len);
         put(a, format);
         put(a, "-1");
@@ -1313,15 +1324,15 @@ delivery_expire(store_answer_t *a, const char *me, const ngx_str_t *args,
 
         seq = peek(l, l->head);
 
-        if (seq == 0 || !expired(l, store_place(l, seq))) {
+        if (seq == 0 || !expired(l, seq)) {
             continue;
         }
 
-        for (last = 0; seq; seq = peek(l, seq)) {
-            if (expired(l, store_place(l, seq))) {
-                last = seq;
-            }
+        for (last = seq; seq && expired(l, seq); seq = peek(l, seq)) {
+            last = seq;
         }
+
+        last = seq ? seq - 1 : last;
 
         batch(l, l->head + 1, last, 0, 0, STORE_NONE, "expired");
         ended_put(a, "expired", last - l->head);

@@ -210,6 +210,9 @@ store_lane_t *store_lane(int64_t guild, int64_t lane);
 /* does another lane use its webhook? */
 int store_shared(const store_lane_t *l);
 store_entry_t *store_place(const store_lane_t *lane, int64_t seq);
+/* since when the entry stands in that place */
+int64_t store_since(const store_entry_t *e, const store_lane_t *lane,
+    int64_t seq);
 int store_mine(const char *me, int shard, int64_t fence);
 int64_t store_rest_ms(int64_t guild);
 int64_t store_ms(int64_t us);

@@ -1273,6 +1273,13 @@ world_decided(store_lane_t *l, store_batch_t *b)
                      (long long) l->id, (long long) i);
         }
 
+        if (strcmp(b->reason, "expired") == 0
+            && store_since(e, l, i) >= store.now - store.expires)
+        {
+            sim_fail("G3", "lane %lld: entry %lld is said to have expired, "
+                     "and is young", (long long) l->id, (long long) i);
+        }
+
         e->failed = b->status == 0;
     }
 

@@ -359,7 +359,8 @@ begin
 end $$;
 
 
--- How many entries of this lane have expired; null: none.
+-- How many entries of this lane have expired, before the first one that has
+-- not; null: none.
 
 create or replace function lane_expire(waits lane_head)
 returns bigint language plpgsql as $$
@@ -373,10 +374,14 @@ begin
         return null;
     end if;
 
-    last := (select max(p.seq)
+    last := (select coalesce(min(p.seq) filter (where not p.expired) - 1,
+                             max(p.seq))
                from delivery_peek(waits.guild_id, waits.lane, waits.head,
-                                  1000) p
-              where p.expired);
+                                  1000) p);
+
+    if last > waits.head is not true then
+        return null;        -- it was paused, and is resumed meanwhile
+    end if;
 
     update lane_head h
        set head = last, upto = last, step = h.step + 2

@@ -1,7 +1,7 @@
 -- Lanes: places of entries, what becomes of them, and the steps of delivery.
 
 \ir ../setup.psql
-select plan(100);
+select plan(101);
 
 create function pg_temp.send(n int, type int default 7)
 returns setof bigint language sql as $$
@@ -521,6 +521,25 @@ select pg_temp.looks() as looks \gset
 select is(lanes, 0, 'and no other does') from pg_temp.expire();
 select is(pg_temp.looks() - :looks < 200, true,
           'only the first lanes are looked at');
+
+-- one that was held stands behind younger ones
+
+insert into lane (guild_id, lane, bot, channel_id, shard, since)
+values (:guild, 151, 0, 151, 0, now() - interval '2 hours');
+insert into lane_head (guild_id, lane) values (:guild, 151);
+insert into lane_tail (guild_id, lane, tail) values (:guild, 151, 3);
+insert into lane_ready (guild_id, lane, shard, since)
+values (:guild, 151, 0, now());
+insert into log_arrival (guild_id, bot, id, arrival, recorded_at, type, lane,
+                         seq, event_id, doc)
+select :guild, 0, time_id(ms(a.at)) + 151000 + n, 151000 + n, a.at, 7, 151, n,
+       '151 ' || n, '{'
+  from generate_series(1, 3) n
+ cross join lateral (select now() - case when n = 2 then '23 h'
+                                         else interval '25 h' end) a (at);
+
+select is(lanes || ' ' || entries, '1 1', 'what is young does not expire')
+  from pg_temp.expire();
 
 -- lanes whose entries are past keeping; the third one still has one of them
 
