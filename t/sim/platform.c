@@ -333,13 +333,13 @@ exchange_rests(exchange_t *x, const ngx_guildlog_lane_t *sends)
 
     if (lane && sends->key == (uint64_t) lane->id && !sends->lone
         && lane->not_before == channel->rests_to
-        && lane->not_before > sim_wall() * 1000
+        && channel->rests_end > sim_wall()
         && channel->rests_node == x->node->index
         && channel->rests_epoch == x->epoch)
     {
         sim_fail("G9", "channel %lld: %s %s, and it waits until %lld",
                  (long long) channel->row->id, x->method, x->path,
-                 (long long) (lane->not_before / 1000 - SIM_WALL));
+                 (long long) (channel->rests_end - SIM_WALL));
     }
 }
 
@@ -657,6 +657,22 @@ sim_platform_stranger(sim_channel_t *channel)
 }
 
 
+/* a message gets lost; by a person, or a bot, its entries are in the channel
+   all the same */
+
+static void
+platform_loses(exchange_t *x)
+{
+    sim_message_t  *m;
+
+    if (sim_chance(SIM_copied)) {
+        m = message_add(x->channel);
+        m->webhook = sim_random() & 1 ? m->id : 0;
+        m->content = text_of("-# %lld", (long long) x->entries[0]->id);
+    }
+}
+
+
 static void
 platform_ready(void *data)
 {
@@ -834,6 +850,7 @@ platform_refusal(exchange_t *x)
     }
 
     if (sim_chance(SIM_err500)) {
+        platform_loses(x);
         return platform_code(x, 503, 0);     /* in doubt, too */
     }
 
@@ -940,6 +957,7 @@ platform_execute(exchange_t *x)
     if (sim_chance(SIM_cut)) {
         sim.lost++;
         sim_note("cut, not applied");
+        platform_loses(x);
         sim_at(apply, platform_ready, x);
         answer_at(answer_make(x, NGX_GUILDLOG_CLIENT_UNCERTAIN, 0, NULL),
                   answer);
@@ -1171,16 +1189,18 @@ platform_read(exchange_t *x, int64_t answer)
 static answer_t *
 platform_list_fails(exchange_t *x, int64_t *answer)
 {
+    if (sim_chance(SIM_list_limited)) {
+        return platform_limited(x, "user");
+    }
+
     if (!sim_chance(SIM_list_fails)) {
         return NULL;
     }
 
-    switch (sim_random() % 5) {
+    switch (sim_random() % 4) {
     case 0:
-        return platform_limited(x, "user");
-    case 1:
         return platform_code(x, 500, 0);
-    case 2:
+    case 1:
         *answer += sim_delay(0, 14000);
         return NULL;
     default:

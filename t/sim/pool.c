@@ -18,6 +18,7 @@ struct ngx_guildlog_db_query_s {
     void                        *data;
     ngx_guildlog_db_result_t     result;
     int                          dies;       /* has no effect any more */
+    int64_t                      made;       /* ms of the wall */
     store_lane_t                *rests;      /* it made that one wait, */
     int64_t                      rests_to;   /*   until then */
     store_answer_t               answer;
@@ -259,7 +260,7 @@ query_commit(void *data)
     }
 
     if (q->handler) {
-        sim_at(sim.now + (sim_chance(SIM_db_slow) ? sim_between(1, 3000)
+        sim_at(sim.now + (sim_chance(SIM_db_tardy) ? sim_between(1, 3000)
                           : sim_between(1, 3)), query_answer, q);
         return;
     }
@@ -286,6 +287,7 @@ static void
 query_fences(query_t *q)
 {
     int          i, shard;
+    int64_t      fence;
     const char  *s;
 
     for (i = 0; i < (int) q->result.rows; i++) {
@@ -293,14 +295,26 @@ query_fences(query_t *q)
 
         if (s) {
             shard = atoi(s);
-            q->node->fences[shard] = store_value(&q->answer, i, 3)[0] == 't'
+            fence = store_value(&q->answer, i, 3)[0] == 't'
                 ? strtoll(store_value(&q->answer, i, 2), NULL, 10) : -1;
+
+            /* those of a shard that is new, or was given away in vain */
+
+            if (fence != -1 && (fence != q->node->fences[shard]
+                                || q->node->gave))
+            {
+                q->node->swept = 0;
+            }
+
+            q->node->fences[shard] = fence;
         }
     }
+
+    q->node->gave = 0;
 }
 
 
-/* that a lane waits is known to who made it wait */
+/* that a lane waits is known to who made it wait: so many ms, the last word */
 
 static void
 query_rests(query_t *q)
@@ -309,6 +323,7 @@ query_rests(query_t *q)
 
     channel = sim_channel(q->rests);
     channel->rests_to = q->rests_to;
+    channel->rests_end = q->made + query_number(q, q->stmt->nargs - 1);
     channel->rests_node = q->node->index;
     channel->rests_epoch = q->node->epoch;
 }
@@ -426,6 +441,7 @@ query_make(const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args)
     q = calloc(1, sizeof(query_t));
     q->node = sim.current;
     q->stmt = stmt;
+    q->made = sim_wall();
     q->result.res = q;
     q->args = calloc(stmt->nargs + 1, sizeof(ngx_str_t));
     ngx_queue_insert_tail(&queries, &q->link);
@@ -440,6 +456,25 @@ query_make(const ngx_guildlog_stmt_t *stmt, const ngx_str_t *args)
     }
 
     return q;
+}
+
+
+/* who knows how far it has looked looks at all lanes now and then only; one by
+   one, where that was refused because of one of them */
+
+static void
+query_sweep(query_t *q)
+{
+    if (q->args[1].data || query_number(q, 3) || q->args[5].data[0] == 't') {
+        return;
+    }
+
+    if (sim.current->swept + 500 > sim.now) {
+        sim_fail("SWEEP", "node %d looks at all lanes, and did at %lld",
+                 sim.current->index, (long long) sim.current->swept);
+    }
+
+    sim.current->swept = sim.now;
 }
 
 
@@ -465,9 +500,13 @@ query_check(query_t *q)
             }
         }
 
-    } else if (q->stmt->nargs >= 5
-               && strcmp(q->stmt->name, "delivery_find") != 0)
-    {
+    } else if (strcmp(q->stmt->name, "delivery_find") == 0) {
+        query_sweep(q);
+
+    } else if (strcmp(q->stmt->name, "delivery_lease") == 0) {
+        sim.current->gave |= q->args[2].len > sizeof("{}") - 1;
+
+    } else if (q->stmt->nargs >= 5) {
         lane = store_lane(query_number(q, 1), query_number(q, 2));
 
         if (lane && sim.current->fences[lane->shard] != query_number(q, 3)) {

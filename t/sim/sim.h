@@ -44,6 +44,7 @@ typedef void (*sim_pt)(void *data);
     C(db_refused, 200)       /* nobody's fault */                             \
     C(db_timeout, 100)                                                        \
     C(db_slow, 500)                                                           \
+    C(db_tardy, 500)         /* done at once, and told late */                \
     C(db_locked, 500)        /* somebody has a row that is passed over */     \
     C(memory, 50)            /* there is none */                              \
     C(unsent, 300)                                                            \
@@ -62,6 +63,8 @@ typedef void (*sim_pt)(void *data);
     C(no_right, 500)         /* to a channel or its webhooks */               \
     C(garbled, 100)                                                           \
     C(list_fails, 500)                                                        \
+    C(list_limited, 500)     /* and all else that is not a message */         \
+    C(copied, 500)           /* somebody shows what never came */             \
     C(blind, 200)            /* a channel that cannot be read, for a while */ \
     C(held, 1000)            /* an entry that waits for its place */          \
     C(open, 500)             /* who records takes his time to commit */
@@ -118,7 +121,8 @@ struct sim_channel_s {
     int64_t           blind_to;
     int64_t           bad_to;       /* the database refuses its lane */
     int64_t           rests_to;     /* as the database says and a process */
-    int               rests_node;   /*   was told: not_before of its lane */
+    int64_t           rests_end;    /*   was told: not_before of its lane, */
+    int               rests_node;   /*   and in ms of the wall */
     int               rests_epoch;
     int64_t           used_at;      /* last set */
     int64_t           order;        /* the last place applied, */
@@ -146,6 +150,8 @@ struct sim_node_s {
     ngx_queue_t               inbox;
     int64_t                   fences[STORE_SHARDS];   /* as it was told */
     int                       told;      /* that, the last time it asked */
+    int                       gave;      /* a shard away, since it was told */
+    int64_t                   swept;     /* it looked at all lanes; 0 */
 
     /* nginx's own, while it is not its turn */
     ngx_rbtree_t              timers;

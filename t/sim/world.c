@@ -509,6 +509,7 @@ node_start(sim_node_t *node)
     node->frozen_to = 0;
     node->exiting = 0;
     node->since = sim.now;
+    node->swept = 0;
 
     for (i = 0; i < STORE_SHARDS; i++) {
         node->fences[i] = -1;
