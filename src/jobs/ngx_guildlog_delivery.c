@@ -628,7 +628,7 @@ delivery_find(ngx_guildlog_delivery_t *d)
         }
     }
 
-    d->nended = 0;
+    d->nchanged = 0;
 
     args[0] = d->env.me;
 

@@ -46,7 +46,7 @@ static void delivery_queue_check(const ngx_guildlog_lane_t *lane);
 static void delivery_queue_check_free(const ngx_guildlog_lane_t *lane);
 static void delivery_queue_timer(ngx_event_t *ev);
 static void delivery_queue_sent(ngx_guildlog_lane_t *lane);
-static ngx_uint_t delivery_queue_has_ended(ngx_guildlog_delivery_t *d,
+static ngx_uint_t delivery_queue_has_changed(ngx_guildlog_delivery_t *d,
     const ngx_str_t *guild, const ngx_str_t *id);
 static uint64_t delivery_queue_key(const ngx_str_t *guild,
     const ngx_str_t *id);
@@ -80,20 +80,22 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
 
     lane = delivery_lanes_lane(d, &guild, &id);
 
+    if (lane && ngx_guildlog_str_eq(&lane->since, &since)) {
+        return;
+    }
+
+    /* it was called for again: its facts may be others, once nothing of it is
+       under way.  Race: the find may have read it before it was told to wait,
+       and after it was called for again */
+
+    if (delivery_queue_has_changed(d, &guild, &id)
+        || (lane && delivery_lanes_is_busy(lane)))
+    {
+        d->missed = 1;
+        return;
+    }
+
     if (lane) {
-
-        if (ngx_guildlog_str_eq(&lane->since, &since)) {
-            return;
-        }
-
-        /* it was called for again: its facts may be others, once nothing of it
-           is under way */
-
-        if (delivery_lanes_is_busy(lane)) {
-            d->missed = 1;
-            return;
-        }
-
         slow = lane->slow;
         slow_to = lane->slow_to;
         asked = lane->asked;
@@ -101,14 +103,6 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
         bare = lane->webhook.len == 0;
 
         ngx_guildlog_delivery_queue_forget(lane);
-
-    } else if (delivery_queue_has_ended(d, &guild, &id)) {
-
-        /* Race: the find may have read the lane before it was told to wait,
-           and after it was called for again */
-
-        d->missed = 1;
-        return;
     }
 
     rc = delivery_lanes_enter(d, result, row,
@@ -717,10 +711,7 @@ ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
         ngx_queue_remove(&lane->queue);
     }
 
-    if (d->find && !lane->lone) {
-        d->ended[d->nended++ % NGX_GUILDLOG_DELIVERY_ENDED] =
-                delivery_queue_key(&lane->guild, &lane->id);
-    }
+    ngx_guildlog_delivery_queue_changed(lane);
 
     d->nlanes--;
     ngx_queue_remove(&lane->link);
@@ -732,20 +723,34 @@ ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
 }
 
 
-/* 1: the lane went while the find was under way */
+void
+ngx_guildlog_delivery_queue_changed(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_delivery_t  *d;
+
+    d = lane->delivery;
+
+    if (d->find && !lane->lone) {
+        d->changed[d->nchanged++ % NGX_GUILDLOG_DELIVERY_CHANGED] =
+                delivery_queue_key(&lane->guild, &lane->id);
+    }
+}
+
+
+/* 1: the lane went, or was told something, while the find was under way */
 
 static ngx_uint_t
-delivery_queue_has_ended(ngx_guildlog_delivery_t *d, const ngx_str_t *guild,
+delivery_queue_has_changed(ngx_guildlog_delivery_t *d, const ngx_str_t *guild,
     const ngx_str_t *id)
 {
     uint64_t    key;
     ngx_uint_t  i, n;
 
     key = delivery_queue_key(guild, id);
-    n = ngx_min(d->nended, NGX_GUILDLOG_DELIVERY_ENDED);
+    n = ngx_min(d->nchanged, NGX_GUILDLOG_DELIVERY_CHANGED);
 
     for (i = 0; i < n; i++) {
-        if (d->ended[i] == key) {
+        if (d->changed[i] == key) {
             return 1;
         }
     }

@@ -24,7 +24,7 @@
 #define NGX_GUILDLOG_DELIVERY_DOUBTS     16      /* doubts found at a time */
 #define NGX_GUILDLOG_DELIVERY_BUCKETS    4096
 #define NGX_GUILDLOG_DELIVERY_MARK       256     /* bytes */
-#define NGX_GUILDLOG_DELIVERY_ENDED      256     /* lanes, the last ones */
+#define NGX_GUILDLOG_DELIVERY_CHANGED    256     /* lanes, the last ones */
 #define NGX_GUILDLOG_DELIVERY_GUILD     10      /* requests a guild at once */
 
 
@@ -86,8 +86,8 @@ struct ngx_guildlog_delivery_s {
     ngx_msec_t                     find_at;
     int64_t                        after_guild;  /* the last lane found; */
     int64_t                        after_lane;   /* 0: at the beginning */
-    uint64_t                       ended[NGX_GUILDLOG_DELIVERY_ENDED];
-    ngx_uint_t                     nended;   /* since the find was sent */
+    uint64_t                       changed[NGX_GUILDLOG_DELIVERY_CHANGED];
+    ngx_uint_t                     nchanged; /* since the find was sent */
     ngx_guildlog_mark_t            mark;     /* how far the last find looked */
     ngx_guildlog_mark_t            next_mark;    /* the same of this one */
     ngx_msec_t                     sweep_at;
@@ -141,6 +141,8 @@ void ngx_guildlog_delivery_queue_line_up(ngx_guildlog_delivery_t *d,
     ngx_guildlog_guild_t *guild);
 /* memory was reserved for entries: they are here */
 void ngx_guildlog_delivery_queue_settle(ngx_guildlog_lane_t *lane);
+/* the database knows more of the lane than a find that is under way read */
+void ngx_guildlog_delivery_queue_changed(ngx_guildlog_lane_t *lane);
 /* frees the guild, unless somebody has a use for it */
 void ngx_guildlog_delivery_queue_let_guild(ngx_guildlog_guild_t *guild);
 

@@ -39,7 +39,6 @@ static void lane_outcome_of(ngx_guildlog_lane_t *lane,
 static void lane_outcome_isolate(ngx_guildlog_lane_t *lane,
     ngx_guildlog_verdict_t *verdict);
 static void lane_outcome_end(ngx_guildlog_lane_t *lane);
-static ngx_msec_t lane_outcome_wait(ngx_guildlog_lane_t *lane);
 static ngx_int_t lane_row_read(ngx_guildlog_lane_t *lane,
     ngx_guildlog_db_result_t *result, ngx_uint_t row);
 static void lane_row_ids(ngx_guildlog_lane_t *lane,
@@ -155,7 +154,7 @@ void
 ngx_guildlog_lane_start(ngx_guildlog_lane_t *lane)
 {
     ngx_guildlog_delivery_queue_sleep(lane,
-                                      lane_outcome_wait(lane),
+                                      ngx_guildlog_lane_outcome_wait(lane),
                                       NGX_GUILDLOG_STATE_START);
 }
 
@@ -428,7 +427,7 @@ lane_rest(ngx_guildlog_lane_t *lane)
 {
     ngx_msec_t  wait;
 
-    wait = lane_outcome_wait(lane);
+    wait = ngx_guildlog_lane_outcome_wait(lane);
 
     if (wait) {
         ngx_guildlog_delivery_queue_sleep(lane, wait,
@@ -719,7 +718,8 @@ ngx_guildlog_lane_outcome_decide(ngx_guildlog_lane_t *lane, int64_t to,
 
     /* whose channel was given up before it had a webhook has to look for it */
 
-    if (lane_outcome_wait(lane) || !lane->verified || lane->webhook.len == 0
+    if (ngx_guildlog_lane_outcome_wait(lane) || !lane->verified
+        || lane->webhook.len == 0
         || !(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED
              || ngx_guildlog_delivery_slot_take(lane)))
     {
@@ -771,10 +771,8 @@ ngx_guildlog_lane_outcome_refused(ngx_guildlog_lane_t *lane, ngx_msec_t wait)
 }
 
 
-/* ms until it may send; 0: at once */
-
-static ngx_msec_t
-lane_outcome_wait(ngx_guildlog_lane_t *lane)
+ngx_msec_t
+ngx_guildlog_lane_outcome_wait(ngx_guildlog_lane_t *lane)
 {
     ngx_msec_int_t  wait;
 

@@ -317,6 +317,8 @@ void ngx_guildlog_lane_outcome_decide(ngx_guildlog_lane_t *lane, int64_t to,
 /* nothing of it was applied: it is sent again, after so many ms */
 void ngx_guildlog_lane_outcome_refused(ngx_guildlog_lane_t *lane,
     ngx_msec_t wait);
+/* ms until it may send; 0: at once */
+ngx_msec_t ngx_guildlog_lane_outcome_wait(ngx_guildlog_lane_t *lane);
 
 
 /* ngx_guildlog_lane_doubt.c: was its message applied?  The channel tells */
@@ -397,7 +399,8 @@ void ngx_guildlog_lane_tell_args(ngx_guildlog_lane_t *lane,
 void ngx_guildlog_lane_tell_number(ngx_guildlog_lane_args_t *args,
     ngx_uint_t i, int64_t n);
 void ngx_guildlog_lane_tell_bool(ngx_str_t *arg, ngx_uint_t yes);
-/* it goes on with that state; lane->denied: the database said no */
+/* it goes on with that state, once it need not wait any more; lane->denied: the
+   database said no */
 void ngx_guildlog_lane_tell(ngx_guildlog_lane_t *lane, ngx_guildlog_stmt_e stmt,
     ngx_guildlog_lane_args_t *args, ngx_guildlog_lane_state_e next);
 

@@ -15,7 +15,6 @@ static void lane_tell_submit(ngx_guildlog_lane_t *lane,
     ngx_guildlog_stmt_e stmt, ngx_guildlog_lane_args_t *args,
     ngx_guildlog_db_handler_pt handler);
 static void lane_tell_done(void *data, ngx_guildlog_db_result_t *result);
-static void lane_tell_waiting(void *data, ngx_guildlog_db_result_t *result);
 static void lane_tell_ended(void *data, ngx_guildlog_db_result_t *result);
 static void lane_tell_parked(void *data, ngx_guildlog_db_result_t *result);
 static ngx_guildlog_platform_call_e lane_verify_call(
@@ -256,7 +255,8 @@ lane_tell_done(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_guildlog_lane_t *lane = data;
 
-    ngx_str_t  status;
+    ngx_str_t   status;
+    ngx_msec_t  wait;
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
         lane_tell_ended(lane, result);
@@ -267,6 +267,15 @@ lane_tell_done(void *data, ngx_guildlog_db_result_t *result)
 
     lane->query = NULL;
     lane->denied = status.len == 0 || status.data[0] != '2';
+
+    ngx_guildlog_delivery_queue_changed(lane);
+
+    wait = ngx_guildlog_lane_outcome_wait(lane);
+
+    if (wait) {
+        ngx_guildlog_delivery_queue_sleep(lane, wait, lane->state);
+        return;
+    }
 
     ngx_guildlog_delivery_queue_go_on(lane, lane->state);
 }
@@ -285,33 +294,12 @@ ngx_guildlog_lane_tell_limited(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
 
     lane->waits = 1;
     lane->not_before = ngx_current_msec + ms;
-    ngx_guildlog_lane_to(lane, next);
 
     ngx_guildlog_lane_tell_args(lane, &args);
     ngx_guildlog_lane_tell_number(&args, 5, ms);
 
-    lane_tell_submit(lane, ngx_guildlog_stmt_delivery_limited,
-                     &args, lane_tell_waiting);
-}
-
-
-static void
-lane_tell_waiting(void *data, ngx_guildlog_db_result_t *result)
-{
-    ngx_guildlog_lane_t *lane = data;
-
-    ngx_msec_int_t  wait;
-
-    if (result->outcome != NGX_GUILDLOG_DB_ROWS) {
-        lane_tell_ended(lane, result);
-        return;
-    }
-
-    lane->query = NULL;
-
-    wait = (ngx_msec_int_t) (lane->not_before - ngx_current_msec);
-
-    ngx_guildlog_delivery_queue_sleep(lane, ngx_max(wait, 0), lane->state);
+    ngx_guildlog_lane_tell(lane, ngx_guildlog_stmt_delivery_limited, &args,
+                           next);
 }
 
 

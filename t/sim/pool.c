@@ -216,7 +216,9 @@ query_run(query_t *q)
         query_closed(lane, webhook);
     }
 
-    if (strcmp(q->stmt->name, "delivery_waits") == 0) {
+    if (strcmp(q->stmt->name, "delivery_waits") == 0
+        || strcmp(q->stmt->name, "delivery_limited") == 0)
+    {
         q->rests = store_lane(query_number(q, 1), query_number(q, 2));
         q->rests_to = q->rests->not_before;
     }
