@@ -166,7 +166,8 @@ begin
                     else substr(x.types, width_bucket(low - 1, x.ids) + 1,
                                 width_bucket(first_end - 1, x.ids)
                                 - width_bucket(low - 1, x.ids)) end, ''),
-           min(x.ids[width_bucket(low - 1, x.ids) + 1])
+           min(case when x.first_id >= low then x.first_id
+                    else x.ids[width_bucket(low - 1, x.ids) + 1] end)
       into cut, eldest
       from log_block x
      where x.guild_id = guild and x.bot = logs_pieces.bot
