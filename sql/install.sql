@@ -232,6 +232,8 @@ commit;
 \ir migrate.sql
 \set migration 0074_actor
 \ir migrate.sql
+\set migration 0077_query
+\ir migrate.sql
 
 reset role;
 

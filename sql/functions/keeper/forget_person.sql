@@ -530,7 +530,7 @@ set search_path = guildlog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     its   constant smallint := (coalesce(below, 1) < 0)::int;
-    q     log_query := query_all(guild, its, 0);
+    ids   bigint[];
     part  record;
 begin
     perform server_open(guild);
@@ -555,18 +555,17 @@ begin
       into part
       from looked l;
 
-    q.ids := coalesce(part.ids, '{}');
+    ids := coalesce(part.ids, '{}');
 
     return next row(200, null, null, null, 0,
-        case when cardinality(q.ids) < part.theirs
-             then q.ids[cardinality(q.ids)] * case its when 0 then 1
-                                                       else -1 end
+        case when cardinality(ids) < part.theirs
+             then ids[cardinality(ids)] * case its when 0 then 1 else -1 end
              when part.more
              then part.last * case its when 0 then 1 else -1 end
              when its = 0 then -9223372036854775807 end,
         null, null, null, null)::log_row;
 
-    return query select * from log_rows_sent(q, null, null);
+    return query select * from log_rows_sent(guild, its, ids);
 end $$;
 
 

@@ -13,7 +13,7 @@ create or replace function logs_export(token text, guild bigint,
 returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
-    q  log_query;
+    low  bigint;
 begin
     if not token_live(guild, token) then
         return next row(401, null, null, null, null, null, null, null, null,
@@ -21,16 +21,14 @@ begin
         return;
     end if;
 
-    q := query_of(guild, bot, wall_of(guild), after, before,
-                  types_of(category, type));
-    q.low := coalesce(since, q.low);
-    q.ids := ids;
+    low := coalesce(since, id_at(greatest(after + 1, wall_of(guild))));
 
-    return next row(200, null, null, null, q.low, null,
+    return next row(200, null, null, null, low, null,
                     null, null, null, null)::log_row;
 
     return query select * from log_rows_sent(
-        q, least(below, q.high), most);
+        guild, bot, ids, low, least(below, log_high(ms(now()), before)),
+        types_of(category, type), most);
 end $$;
 
 

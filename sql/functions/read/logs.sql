@@ -19,26 +19,27 @@ call type_make('log_row', $$
 $$);
 
 
--- Entries as they are sent, the newest first: those of these ids, or at most so
--- many of the query below the position.
+-- Entries as they are sent, the newest first: those of these ids, or where that
+-- is null at most so many of a range of ids and of these types (null: all).
 
-create or replace function log_rows_sent(q log_query, below bigint, most int)
+create or replace function log_rows_sent(guild bigint, bot smallint,
+    ids bigint[], low bigint default null, high bigint default null,
+    types smallint[] default null, most int default null)
 returns setof log_row language plpgsql stable as $$
 begin
     return query
         with e as materialized (
-            select n.* from entries_named(q.guild, q.bot, q.ids) n
-             where q.ids is not null
+            select n.* from entries_named(guild, bot, ids) n
+             where ids is not null
              union all
-            select w.* from entries_within(q.guild, q.bot, q.low, below,
-                                           q.types, most) w
-             where q.ids is null
+            select w.* from entries_within(guild, bot, low, high, types, most) w
+             where ids is null
         )
         select e.id, null::boolean, delivery_word(d.status), d.reason,
                coalesce(d.channel_id, e.dchannel_id), d.message_id, e.doc,
                null::smallint, null::bigint, null::bigint
           from e
-          join deliveries_of(q.guild, q.bot, array(
+          join deliveries_of(guild, bot, array(
                    select row(o.id, o.type, o.dstatus, o.lane, o.seq,
                               o.dchannel_id, o.dmessage_id, o.dreason, null
                               )::log_found
@@ -68,7 +69,6 @@ returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
     lives  constant boolean := token_live(guild, token);
-    q      log_query := query_all(guild, bot, 0);
 begin
     if not lives or exists (select from search_head s
                              where s.guild_id = guild
@@ -80,11 +80,9 @@ begin
         return;
     end if;
 
-    q.ids := ids;
-
     return next row(200, more, null, state, null, null, head, null, null,
                     total)::log_row;
-    return query select * from log_rows_sent(q, null, null);
+    return query select * from log_rows_sent(guild, bot, ids);
 end $$;
 
 
@@ -96,13 +94,12 @@ returns setof log_row language plpgsql stable security definer
 set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
     lives  constant boolean := token_live(guild, token);
-    q      log_query := query_of(guild, bot, wall_of(guild), null, null, null);
 begin
     return next row(case when lives then 200 else 401 end, null, null, null,
                     null, null, null, null, null, null)::log_row;
 
-    if lives and id >= q.low and id < q.high then
-        q.ids := array[id];
-        return query select * from log_rows_sent(q, null, null);
+    if lives and id >= id_at(wall_of(guild)) and id < log_high(ms(now()), null)
+    then
+        return query select * from log_rows_sent(guild, bot, array[id]);
     end if;
 end $$;

@@ -2,15 +2,6 @@
 -- the others are in blocks: that of an id is the one with the greatest first_id
 -- not above it.
 
-call type_make('log_query', $$
-    guild  bigint,
-    bot    smallint,
-    low    bigint,       -- the first id inside
-    high   bigint,       -- the first one beyond
-    types  smallint[],   -- null: all
-    ids    bigint[]      -- these are the entries, nothing else counts
-$$);
-
 
 -- The first id of that time (ms), or of the nearest that an id can have.
 
@@ -44,37 +35,6 @@ begin
                   where t.category = any (types_of.category)
                     and (types_of.type is null
                          or t.id = any (types_of.type)));
-end $$;
-
-
--- The query of these parameters. wall: the oldest time (ms) that may be read.
-
-create or replace function query_of(guild bigint, bot smallint, wall bigint,
-    after bigint, before bigint, types smallint[])
-returns log_query language plpgsql stable as $$
-declare
-    q  log_query;
-begin
-    q.guild := guild;
-    q.bot := bot;
-    q.low := id_at(greatest(after + 1, wall));
-    q.high := log_high(ms(now()), before);
-    q.types := types;
-    return q;
-end $$;
-
-
--- That of everything from an id on.
-
-create or replace function query_all(guild bigint, bot smallint, low bigint)
-returns log_query language plpgsql immutable as $$
-declare
-    q  log_query;
-begin
-    q.guild := guild;
-    q.bot := bot;
-    q.low := low;
-    return q;
 end $$;
 
 
