@@ -104,20 +104,25 @@ ngx_http_guildlog_access_count(ngx_http_guildlog_ctx_t *ctx)
 static ngx_guildlog_auth_e
 access_bearer(ngx_http_request_t *r, ngx_str_t *text)
 {
-    u_char      *p, *last;
-    ngx_str_t   *value;
-    ngx_uint_t   n;
+    u_char           *p, *last;
+    ngx_str_t        *value;
+    ngx_table_elt_t  *h;
 
-    value = ngx_http_guildlog_call_header(r, "Authorization", &n);
+    h = ngx_http_guildlog_call_header(r, "Authorization", NULL);
 
-    if (n > 1) {
+    if (h == NULL) {
+        return NGX_GUILDLOG_AUTH_MISSING;
+    }
+
+    if (ngx_http_guildlog_call_header(r, "Authorization", h)) {
         return NGX_GUILDLOG_AUTH_MALFORMED;
     }
 
     /* another scheme has no token */
 
-    if (value == NULL
-        || value->len < sizeof("Bearer ") - 1
+    value = &h->value;
+
+    if (value->len < sizeof("Bearer ") - 1
         || ngx_strncasecmp(value->data, (u_char *) "Bearer",
                            sizeof("Bearer") - 1)
            != 0)

@@ -144,11 +144,11 @@ ngx_http_guildlog_ctx_t *ngx_http_guildlog_call_ctx(ngx_http_request_t *r,
     ngx_uint_t create);
 
 /*
- * The value of the first header of that name that has one, and how many there
- * are: nginx keeps them in a list only.  NULL: none.
+ * The first header of that name, or the next one behind another: nginx keeps
+ * them in a list only.  NULL: there is none.
  */
-ngx_str_t *ngx_http_guildlog_call_header(ngx_http_request_t *r,
-    const char *name, ngx_uint_t *n);
+ngx_table_elt_t *ngx_http_guildlog_call_header(ngx_http_request_t *r,
+    const char *name, const ngx_table_elt_t *after);
 
 /*
  * Submits the statement with the call's arguments; its result goes to the

@@ -83,8 +83,6 @@ static ngx_int_t login_tell(ngx_http_request_t *r,
 static ngx_int_t login_headers(ngx_http_request_t *r);
 static const ngx_http_guildlog_login_conf_t *session_login(
     ngx_http_request_t *r);
-static ngx_table_elt_t *session_header(ngx_http_request_t *r,
-    const ngx_str_t *name, ngx_table_elt_t *after);
 static ngx_int_t session_find(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login,
     ngx_http_guildlog_session_e which, ngx_str_t *value);
@@ -721,15 +719,13 @@ ngx_http_guildlog_session_authenticate(ngx_http_request_t *r,
     ngx_table_elt_t                       *h;
     const ngx_http_guildlog_login_conf_t  *login;
 
-    static const ngx_str_t  header = ngx_string("X-Guildlog");
-
     login = session_login(r);
 
     if (login == NULL || ctx->cause != NGX_GUILDLOG_AUTH_MISSING) {
         return NGX_OK;
     }
 
-    h = session_header(r, &header, NULL);
+    h = ngx_http_guildlog_call_header(r, "X-Guildlog", NULL);
 
     if (h == NULL || h->value.len != 1 || h->value.data[0] != '1'
         || session_find(r, login, SESSION_COOKIE, &cookie)
@@ -765,41 +761,10 @@ session_login(ngx_http_request_t *r)
 }
 
 
-/* the first header of that name behind the other one; NULL: there is none */
-
-static ngx_table_elt_t *
-session_header(ngx_http_request_t *r, const ngx_str_t *name,
-    ngx_table_elt_t *after)
-{
-    ngx_uint_t        i;
-    ngx_list_part_t  *part;
-    ngx_table_elt_t  *h;
-
-    for (part = &r->headers_in.headers.part; part; part = part->next) {
-        h = part->elts;
-
-        for (i = 0; i < part->nelts; i++) {
-
-            if (after) {
-                after = after == &h[i] ? NULL : after;
-                continue;
-            }
-
-            if (h[i].key.len == name->len
-                && ngx_strncasecmp(h[i].key.data, name->data, name->len) == 0)
-            {
-                return &h[i];
-            }
-        }
-    }
-
-    return NULL;
-}
-
-
-/* the value of a cookie of the request; NGX_DECLINED: there is none */
-
-/* HTTP/2 may send each cookie in a header of its own */
+/*
+ * The value of a cookie of the request; NGX_DECLINED: there is none.  HTTP/2
+ * may send each cookie in a header of its own.
+ */
 
 static ngx_int_t
 session_find(ngx_http_request_t *r,
@@ -808,11 +773,9 @@ session_find(ngx_http_request_t *r,
 {
     ngx_table_elt_t  *h;
 
-    static const ngx_str_t  header = ngx_string("Cookie");
+    h = NULL;
 
-    for (h = session_header(r, &header, NULL); h;
-         h = session_header(r, &header, h))
-    {
+    while ((h = ngx_http_guildlog_call_header(r, "Cookie", h))) {
         if (ngx_guildlog_login_cookie_find(&h->value,
                                            session_name(r, login, which),
                                            value)
@@ -929,9 +892,10 @@ session_origin(ngx_http_request_t *r,
 }
 
 
-/* does a page of another origin ask?  NGX_ERROR: out of memory */
-
-/* a browser leaves "Origin" out where a page of ours reads */
+/*
+ * Does a page of another origin ask?  NGX_ERROR: out of memory.  A browser
+ * leaves "Origin" out where a page of ours reads.
+ */
 
 static ngx_int_t
 session_is_foreign(ngx_http_request_t *r,
@@ -940,9 +904,7 @@ session_is_foreign(ngx_http_request_t *r,
     ngx_str_t         own;
     ngx_table_elt_t  *h;
 
-    static const ngx_str_t  header = ngx_string("Origin");
-
-    h = session_header(r, &header, NULL);
+    h = ngx_http_guildlog_call_header(r, "Origin", NULL);
     if (h == NULL) {
         return 0;
     }
@@ -953,7 +915,7 @@ session_is_foreign(ngx_http_request_t *r,
 
     return h->value.len != own.len
            || ngx_strncasecmp(h->value.data, own.data, own.len) != 0
-           || session_header(r, &header, h) != NULL;
+           || ngx_http_guildlog_call_header(r, "Origin", h) != NULL;
 }
 
 

@@ -784,34 +784,36 @@ ngx_http_guildlog_request_log_handler(ngx_http_request_t *r)
 }
 
 
-ngx_str_t *
+ngx_table_elt_t *
 ngx_http_guildlog_call_header(ngx_http_request_t *r, const char *name,
-    ngx_uint_t *n)
+    const ngx_table_elt_t *after)
 {
     size_t            len;
-    ngx_str_t        *found;
     ngx_uint_t        i;
     ngx_table_elt_t  *h;
     ngx_list_part_t  *part;
 
-    *n = 0;
-    found = NULL;
     len = ngx_strlen(name);
 
     for (part = &r->headers_in.headers.part; part; part = part->next) {
         h = part->elts;
 
         for (i = 0; i < part->nelts; i++) {
+
+            if (after) {
+                after = after == &h[i] ? NULL : after;
+                continue;
+            }
+
             if (h[i].key.len == len
                 && ngx_strncasecmp(h[i].key.data, (u_char *) name, len) == 0)
             {
-                found = (found && found->len) ? found : &h[i].value;
-                (*n)++;
+                return &h[i];
             }
         }
     }
 
-    return found;
+    return NULL;
 }
 
 

@@ -31,8 +31,8 @@ static ngx_int_t stream_left(ngx_http_guildlog_call_t *call);
 ngx_int_t
 ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
 {
-    ngx_str_t   *id, *args;
-    ngx_uint_t   n;
+    ngx_str_t        *args;
+    ngx_table_elt_t  *id;
 
     static const ngx_str_t  malformed =
         ngx_string("Last-Event-ID: must be the id of an entry");
@@ -41,15 +41,19 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
 
     /* the header wins: a reader that reconnects by itself sends it */
 
-    id = ngx_http_guildlog_call_header(call->request, "Last-Event-ID", &n);
+    id = NULL;
 
-    if (id && id->len) {
-        if (ngx_guildlog_value_id(id->data, id->len, 1) != NGX_OK) {
+    do {
+        id = ngx_http_guildlog_call_header(call->request, "Last-Event-ID", id);
+    } while (id && id->value.len == 0);
+
+    if (id) {
+        if (ngx_guildlog_value_id(id->value.data, id->value.len, 1) != NGX_OK) {
             return ngx_http_guildlog_call_refuse(call, NGX_HTTP_BAD_REQUEST,
                                                  &malformed);
         }
 
-        args[NGX_HTTP_GUILDLOG_STREAM_LAST_ID] = *id;
+        args[NGX_HTTP_GUILDLOG_STREAM_LAST_ID] = id->value;
     }
 
     if (stream_listener(call) != NGX_OK) {
