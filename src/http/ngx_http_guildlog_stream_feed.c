@@ -33,13 +33,12 @@ struct ngx_http_guildlog_feed_s {
 #define FETCH_NEAR   1000    /* arrivals */
 #define FETCH_PAUSE  20      /* ms, in which others join */
 
-#define ngx_http_guildlog_fetch_is_behind(listener)                    \
+#define fetch_is_behind(listener)                                             \
     (!(listener)->sending && (listener)->since < (listener)->topic->arrival)
 
 
 #define SERVE_MOMENT  500    /* us, of judging */
-#define SERVE_GLANCE  16     /* events between two looks at
-                                                 the clock */
+#define SERVE_GLANCE  16     /* events between two looks at the clock */
 
 
 static ngx_http_guildlog_feed_t *feed_of(ngx_http_guildlog_call_t *call);
@@ -55,21 +54,23 @@ static ngx_int_t feed_ask_news(ngx_http_guildlog_feed_t *feed,
 static void feed_news(void *data, ngx_guildlog_db_result_t *result);
 static void feed_heard(ngx_http_guildlog_feed_t *feed,
     ngx_guildlog_db_result_t *result);
+static ngx_uint_t feed_has(ngx_guildlog_db_result_t *result, ngx_uint_t *row,
+    ngx_uint_t place);
 static ngx_int_t feed_ask_tokens(ngx_http_guildlog_feed_t *feed,
     ngx_pool_t *pool);
 static void feed_tokens(void *data, ngx_guildlog_db_result_t *result);
 static void feed_revoked(ngx_http_guildlog_feed_t *feed,
     ngx_guildlog_db_result_t *result, ngx_queue_t *ended);
-static ngx_int_t stream_news_head(ngx_guildlog_db_result_t *result,
+static ngx_int_t news_head(ngx_guildlog_db_result_t *result,
     int64_t *until);
-static ngx_http_guildlog_news_t *stream_news_read(
+static ngx_http_guildlog_news_t *news_read(
     ngx_guildlog_db_result_t *result, int64_t until);
-static void stream_news_free(ngx_http_guildlog_news_t *news);
-static void stream_fetch_end(ngx_http_guildlog_topic_t *topic);
+static void news_free(ngx_http_guildlog_news_t *news);
+static void fetch_end(ngx_http_guildlog_topic_t *topic);
 static void fetch_handler(ngx_event_t *ev);
-static void stream_fetch_look(ngx_http_guildlog_topic_t *topic);
+static void fetch_look(ngx_http_guildlog_topic_t *topic);
 static void fetch_result(ngx_http_guildlog_topic_t *topic);
-static void stream_serve_ask(ngx_http_guildlog_topic_t *topic, int64_t since);
+static void serve_ask(ngx_http_guildlog_topic_t *topic, int64_t since);
 static void serve_done(void *data, ngx_guildlog_db_result_t *result);
 static void serve_lost(ngx_http_guildlog_topic_t *topic);
 static void serve_judge(ngx_http_guildlog_topic_t *topic);
@@ -80,7 +81,7 @@ static ngx_int_t serve_choose(ngx_http_guildlog_listener_t *listener,
 static ngx_uint_t serve_bad(ngx_http_guildlog_news_t *news,
     ngx_http_guildlog_event_t *event);
 static ngx_http_guildlog_block_t *serve_block(ngx_http_guildlog_news_t *news);
-static void stream_serve_leave(ngx_http_guildlog_listener_t *listener);
+static void serve_leave(ngx_http_guildlog_listener_t *listener);
 
 
 /* topics whose news are judged: all of a worker have one moment together */
@@ -233,7 +234,7 @@ ngx_http_guildlog_stream_feed_leave(ngx_http_guildlog_listener_t *listener)
         return;
     }
 
-    stream_serve_leave(listener);
+    serve_leave(listener);
 
     listener->topic = NULL;
     ngx_queue_remove(&listener->queue);
@@ -243,7 +244,7 @@ ngx_http_guildlog_stream_feed_leave(ngx_http_guildlog_listener_t *listener)
 
     if (ngx_queue_empty(&topic->listeners)) {
         ngx_queue_remove(&topic->queue);
-        stream_fetch_end(topic);
+        fetch_end(topic);
     }
 }
 
@@ -404,14 +405,13 @@ feed_news(void *data, ngx_guildlog_db_result_t *result)
 
 
 /*
- * Rows and topics are in the order of places.  Race: topics may have left or
- * come since the question.  A listener may be behind although there is no news.
+ * Race: topics may have left or come since the question.  A listener may be
+ * behind although there is no news.
  */
 
 static void
 feed_heard(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result)
 {
-    int64_t                     place;
     ngx_uint_t                  row;
     ngx_queue_t                *q;
     ngx_http_guildlog_topic_t  *topic;
@@ -421,27 +421,35 @@ feed_heard(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result)
     ngx_guildlog_queue_each(q, &feed->topics) {
         topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
 
-        for ( /* void */ ; row < result->rows; row++) {
-            place = ngx_guildlog_db_result_number(result, row, 0);
-
-            if (place < (int64_t) topic->place) {
-                continue;
-            }
-
-            if (place == (int64_t) topic->place) {
-                topic->arrival = ngx_max(topic->arrival,
-                                   ngx_guildlog_db_result_number(result,
-                                                                 row, 1));
-                topic->behind = 1;
-            }
-
-            break;
+        if (feed_has(result, &row, topic->place)) {
+            topic->arrival = ngx_max(topic->arrival,
+                               ngx_guildlog_db_result_number(result, row, 1));
+            topic->behind = 1;
         }
 
         if (topic->behind) {
-            stream_fetch_look(topic);
+            fetch_look(topic);
         }
     }
+}
+
+
+/* rows come in the order of places, and places are asked for in that */
+
+static ngx_uint_t
+feed_has(ngx_guildlog_db_result_t *result, ngx_uint_t *row, ngx_uint_t place)
+{
+    int64_t  n;
+
+    for ( /* void */ ; *row < result->rows; (*row)++) {
+        n = ngx_guildlog_db_result_number(result, *row, 0);
+
+        if (n >= (int64_t) place) {
+            return n == (int64_t) place;
+        }
+    }
+
+    return 0;
 }
 
 
@@ -538,16 +546,12 @@ feed_tokens(void *data, ngx_guildlog_db_result_t *result)
 }
 
 
-/*
- * Rows and listeners are in the order of places.  Race: listeners may have left
- * or come since the question.
- */
+/* Race: listeners may have left or come since the question */
 
 static void
 feed_revoked(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result,
     ngx_queue_t *ended)
 {
-    int64_t                        place;
     ngx_uint_t                     row;
     ngx_queue_t                   *t, *q;
     ngx_http_guildlog_topic_t     *topic;
@@ -562,20 +566,10 @@ feed_revoked(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result,
         ngx_guildlog_queue_each(q, &topic->listeners) {
             listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
-            for ( /* void */ ; row < result->rows; row++) {
-                place = ngx_guildlog_db_result_number(result, row, 0);
-
-                if (place < (int64_t) listener->place) {
-                    continue;
-                }
-
-                if (place == (int64_t) listener->place) {
-                    stream_serve_leave(listener);
-                    listener->served = 1;
-                    ngx_queue_insert_tail(ended, &listener->link);
-                }
-
-                break;
+            if (feed_has(result, &row, listener->place)) {
+                serve_leave(listener);
+                listener->served = 1;
+                ngx_queue_insert_tail(ended, &listener->link);
             }
         }
     }
@@ -583,13 +577,12 @@ feed_revoked(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result,
 
 
 /*
- * What arrived: the rows of an answer become events.
+ * What arrived: the rows of an answer become events.  NGX_DECLINED: the
+ * database does not know all that arrived behind since.
  */
 
-/* NGX_DECLINED: the database does not know all that arrived behind since */
-
 static ngx_int_t
-stream_news_head(ngx_guildlog_db_result_t *result, int64_t *until)
+news_head(ngx_guildlog_db_result_t *result, int64_t *until)
 {
     ngx_str_t  more;
 
@@ -619,7 +612,7 @@ stream_news_head(ngx_guildlog_db_result_t *result, int64_t *until)
 /* makes events of the rows; NULL: out of memory */
 
 static ngx_http_guildlog_news_t *
-stream_news_read(ngx_guildlog_db_result_t *result, int64_t until)
+news_read(ngx_guildlog_db_result_t *result, int64_t until)
 {
     size_t                      size;
     u_char                     *p;
@@ -654,7 +647,7 @@ stream_news_read(ngx_guildlog_db_result_t *result, int64_t until)
     news->block = ngx_http_guildlog_stream_block_create(size);
 
     if (news->block == NULL || news->events == NULL || news->fits == NULL) {
-        stream_news_free(news);
+        news_free(news);
         return NULL;
     }
 
@@ -695,7 +688,7 @@ stream_news_read(ngx_guildlog_db_result_t *result, int64_t until)
 
 
 static void
-stream_news_free(ngx_http_guildlog_news_t *news)
+news_free(ngx_http_guildlog_news_t *news)
 {
     if (news->block) {
         ngx_http_guildlog_stream_block_free(news->block);
@@ -714,7 +707,7 @@ stream_news_free(ngx_http_guildlog_news_t *news)
 /* frees a topic that nobody listens to */
 
 static void
-stream_fetch_end(ngx_http_guildlog_topic_t *topic)
+fetch_end(ngx_http_guildlog_topic_t *topic)
 {
     if (topic->serving) {
         return;
@@ -728,7 +721,7 @@ stream_fetch_end(ngx_http_guildlog_topic_t *topic)
 
     if (topic->news) {
         ngx_queue_remove(&topic->judged);
-        stream_news_free(topic->news);
+        news_free(topic->news);
     }
 
     if (topic->look.timer_set) {
@@ -748,7 +741,7 @@ ngx_http_guildlog_stream_fetch_next(ngx_http_guildlog_listener_t *listener)
 
     topic = listener->topic;
 
-    if (!ngx_http_guildlog_fetch_is_behind(listener)) {
+    if (!fetch_is_behind(listener)) {
         return;
     }
 
@@ -763,19 +756,17 @@ ngx_http_guildlog_stream_fetch_next(ngx_http_guildlog_listener_t *listener)
 static void
 fetch_handler(ngx_event_t *ev)
 {
-    stream_fetch_look(ev->data);
+    fetch_look(ev->data);
 }
 
 
-/* reads for the listeners who are behind */
-
 /*
- * Finds who is behind.  Those who are far have every other round, the one first
- * whose last one is the longest ago.
+ * Reads for the listeners who are behind.  Those who are far have every other
+ * round, the one first whose last one is the longest ago.
  */
 
 static void
-stream_fetch_look(ngx_http_guildlog_topic_t *topic)
+fetch_look(ngx_http_guildlog_topic_t *topic)
 {
     int64_t                        since;
     ngx_queue_t                   *q;
@@ -794,7 +785,7 @@ stream_fetch_look(ngx_http_guildlog_topic_t *topic)
     ngx_guildlog_queue_each(q, &topic->listeners) {
         listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, queue);
 
-        if (!ngx_http_guildlog_fetch_is_behind(listener)) {
+        if (!fetch_is_behind(listener)) {
             continue;
         }
 
@@ -821,7 +812,7 @@ stream_fetch_look(ngx_http_guildlog_topic_t *topic)
                    "guildlog fetch: server %V, arrival %L, from %L, near:%d",
                    &topic->guild, topic->arrival, since, topic->near);
 
-    stream_serve_ask(topic, since);
+    serve_ask(topic, since);
 }
 
 
@@ -833,23 +824,22 @@ fetch_result(ngx_http_guildlog_topic_t *topic)
     topic->serving = 0;
 
     if (ngx_queue_empty(&topic->listeners)) {
-        stream_fetch_end(topic);
+        fetch_end(topic);
         return;
     }
 
-    stream_fetch_look(topic);
+    fetch_look(topic);
 }
 
 
 /*
  * What arrived is read once, without any filter, and judged for each listener
- * who lacks any of it, for a moment at a time.
+ * who lacks any of it, for a moment at a time.  It is read in the name of one
+ * of those who listen: the next one, where it failed.
  */
 
-/* in the name of one of those who listen: the next one, where it failed */
-
 static void
-stream_serve_ask(ngx_http_guildlog_topic_t *topic, int64_t since)
+serve_ask(ngx_http_guildlog_topic_t *topic, int64_t since)
 {
     u_char                         number[NGX_INT64_LEN];
     ngx_str_t                      args[5];
@@ -904,7 +894,7 @@ serve_done(void *data, ngx_guildlog_db_result_t *result)
 
     topic->query = NULL;
 
-    rc = stream_news_head(result, &until);
+    rc = news_head(result, &until);
 
     if (rc == NGX_DECLINED) {
         serve_lost(topic);
@@ -914,7 +904,7 @@ serve_done(void *data, ngx_guildlog_db_result_t *result)
     news = NULL;
 
     if (rc == NGX_OK && until > topic->since) {
-        news = stream_news_read(result, until);
+        news = news_read(result, until);
     }
 
     /* nothing was read: the feed asks again after its next question */
@@ -1036,7 +1026,7 @@ serve_handler(ngx_event_t *ev)
             return;
         }
 
-        stream_news_free(topic->news);
+        news_free(topic->news);
         topic->news = NULL;
 
         fetch_result(topic);
@@ -1063,7 +1053,7 @@ serve_each(ngx_http_guildlog_topic_t *topic, uint64_t end)
         /* it holds a block: the news are read again once that is sent */
 
         if (listener->sending) {
-            stream_serve_leave(listener);
+            serve_leave(listener);
             continue;
         }
 
@@ -1071,7 +1061,7 @@ serve_each(ngx_http_guildlog_topic_t *topic, uint64_t end)
             return NGX_AGAIN;
         }
 
-        stream_serve_leave(listener);
+        serve_leave(listener);
 
         block = serve_block(news);
 
@@ -1202,7 +1192,7 @@ serve_block(ngx_http_guildlog_news_t *news)
 
 
 static void
-stream_serve_leave(ngx_http_guildlog_listener_t *listener)
+serve_leave(ngx_http_guildlog_listener_t *listener)
 {
     ngx_http_guildlog_news_t  *news;
 
