@@ -31,6 +31,7 @@
 
 #define WORKER_CACHE  4096    /* tokens a worker remembers */
 #define WORKER_RESTS  262144  /* bytes, of people who cannot be renewed */
+#define WORKER_REST   4       /* whole s, in which this is not tried again */
 #define WORKER_IDLE   4       /* connections to the platform */
 
 
@@ -463,7 +464,8 @@ worker_init(ngx_cycle_t *cycle)
     }
 
     if (gmcf->logs_in) {
-        worker->rests = ngx_guildlog_cache_create(WORKER_RESTS, 0, cycle->log);
+        worker->rests = ngx_guildlog_cache_create(WORKER_RESTS, WORKER_REST,
+                                                  cycle->log);
         if (worker->rests == NULL) {
             return NGX_ERROR;
         }

@@ -18,9 +18,6 @@
 #define VISIT_ASK_PAUSE     600000
 
 
-/* s for which a renewal that failed is not tried again */
-#define VISIT_REST  5
-
 #define VISIT_ARGS  7
 
 
@@ -92,7 +89,6 @@ static void visit_ask_pace(ngx_guildlog_client_response_t *response,
 static ngx_uint_t visit_ask_judge(ngx_http_guildlog_visit_t *visit,
     ngx_guildlog_client_response_t *response);
 static ngx_uint_t visit_ask_tells(void);
-static void visit_rest(ngx_http_guildlog_visit_t *visit);
 
 
 /* those of this worker that are under way */
@@ -606,8 +602,14 @@ visit_end(ngx_http_guildlog_visit_t *visit, ngx_uint_t status)
     visit->status = status;
     visit->ended = 1;
 
+    /*
+     * The platform is not asked for each request of a person whom it does not
+     * answer for.
+     */
+
     if (visit->renews && status == NGX_HTTP_SERVICE_UNAVAILABLE) {
-        visit_rest(visit);
+        (void) ngx_guildlog_cache_store(ngx_http_guildlog_worker.rests,
+                                        &visit->person.user, 0, 0);
     }
 
     /* who comes from now on joins no more */
@@ -825,32 +827,13 @@ visit_ask_tells(void)
 }
 
 
-/*
- * The platform is not asked for each request of a person whom it does not
- * answer for.
- */
-
-static void
-visit_rest(ngx_http_guildlog_visit_t *visit)
-{
-    time_t  *until;
-
-    until = ngx_guildlog_cache_store(ngx_http_guildlog_worker.rests,
-                                     &visit->person.user, sizeof(time_t), 0);
-    if (until) {
-        *until = ngx_time() + VISIT_REST;
-    }
-}
-
-
 ngx_uint_t
 ngx_http_guildlog_visit_rests(const ngx_guildlog_login_person_t *person)
 {
-    time_t     *until;
-    ngx_str_t   key;
+    ngx_str_t  key;
 
     key = person->user;
-    until = ngx_guildlog_cache_find(ngx_http_guildlog_worker.rests, &key);
 
-    return until && *until > ngx_time();
+    return ngx_guildlog_cache_find(ngx_http_guildlog_worker.rests, &key)
+           != NULL;
 }
