@@ -6,7 +6,6 @@
 #include "http/ngx_http_guildlog_search.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
-#include "base/ngx_guildlog_json.h"
 #include "log/ngx_guildlog_language.h"
 
 
@@ -42,7 +41,11 @@ enum {
 
 /* bytes of a page besides its head and its entries, at most */
 
-#define PAGE_HEAD  1024
+#define PAGE_HEAD    1024
+
+/* "retentionMs" and "walled" */
+#define PAGE_WINDOW  (sizeof("\"retentionMs\":,\"walled\":false")              \
+                      + NGX_INT64_LEN)
 
 
 /* the key is all arguments from the guild on, without the token's kind */
@@ -104,6 +107,8 @@ typedef struct {
 static ngx_int_t page_found(ngx_http_guildlog_call_t *call);
 static ngx_int_t page_head(ngx_http_guildlog_search_t *search, ngx_pool_t *pool,
     ngx_str_t *head);
+static u_char *page_begin(u_char *p, int64_t total, const ngx_str_t *window,
+    const int64_t *counts);
 static ngx_int_t page_read(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t page_kept(ngx_http_guildlog_call_t *call);
@@ -116,8 +121,6 @@ static ngx_int_t page_pieces(ngx_http_guildlog_call_t *call,
 static ngx_int_t page_assemble(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_guildlog_pieces_t *pieces,
     page_json_t *page, ngx_str_t *body);
-static u_char *page_counts(u_char *p, const ngx_guildlog_pieces_t *pieces,
-    const ngx_str_t *window);
 static u_char *page_end(page_json_t *page, int64_t total, int64_t last);
 static ngx_int_t page_send(ngx_http_guildlog_call_t *call,
     const page_json_t *page, const ngx_str_t *state, ngx_str_t *body);
@@ -258,36 +261,58 @@ page_found(ngx_http_guildlog_call_t *call)
 static ngx_int_t
 page_head(ngx_http_guildlog_search_t *search, ngx_pool_t *pool, ngx_str_t *head)
 {
-    uint64_t              n[NGX_GUILDLOG_CATEGORIES];
-    ngx_uint_t            i;
-    ngx_guildlog_json_t   w;
+    u_char       text[PAGE_WINDOW];
+    int64_t      counts[NGX_GUILDLOG_CATEGORIES];
+    ngx_str_t    window;
+    ngx_uint_t   i;
 
-    ngx_memzero(n, sizeof(n));
-
-    for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
-        n[ngx_guildlog_type_category[i]] += search->result->counts[i];
+    head->data = ngx_pnalloc(pool, PAGE_HEAD);
+    if (head->data == NULL) {
+        return NGX_ERROR;
     }
 
-    ngx_guildlog_json_init(&w, pool, 256);
-    ngx_guildlog_json_begin(&w, '{');
+    ngx_memzero(counts, sizeof(counts));
 
-    ngx_guildlog_json_member_number(&w, "total", search->total);
-    ngx_guildlog_json_member_number(&w, "retentionMs", search->head.retention);
-    ngx_guildlog_json_key(&w, "walled");
-    ngx_guildlog_json_bool(&w, search->head.walled);
-    ngx_guildlog_json_key(&w, "categoryCounts");
-    ngx_guildlog_json_begin(&w, '{');
+    for (i = 0; i < NGX_GUILDLOG_TYPES; i++) {
+        counts[ngx_guildlog_type_category[i]] += search->result->counts[i];
+    }
+
+    window.data = text;
+    window.len = ngx_sprintf(text, "\"retentionMs\":%L,\"walled\":%s",
+                             search->head.retention,
+                             search->head.walled ? "true" : "false")
+                 - text;
+
+    head->len = page_begin(head->data, search->total, &window, counts)
+                - head->data;
+
+    ngx_guildlog_assert(head->len <= PAGE_HEAD);
+
+    return NGX_OK;
+}
+
+
+static u_char *
+page_begin(u_char *p, int64_t total, const ngx_str_t *window,
+    const int64_t *counts)
+{
+    ngx_uint_t   i;
+    const char  *comma;
+
+    p = ngx_sprintf(p, "{\"total\":%L,%V,\"categoryCounts\":{", total, window);
+    comma = "";
 
     for (i = 0; i < NGX_GUILDLOG_CATEGORIES; i++) {
-        if (n[i]) {
-            ngx_guildlog_json_member_number(&w, ngx_guildlog_type_categories[i],
-                                            n[i]);
+        if (counts[i]) {
+            p = ngx_sprintf(p, "%s\"%s\":%L", comma,
+                            ngx_guildlog_type_categories[i], counts[i]);
+            comma = ",";
         }
     }
 
-    ngx_guildlog_json_end(&w);
+    *p++ = '}';
 
-    return ngx_guildlog_json_written(&w, head);
+    return p;
 }
 
 
@@ -490,6 +515,7 @@ page_assemble(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
     ngx_guildlog_pieces_t *pieces, page_json_t *page, ngx_str_t *body)
 {
     int64_t                       total, limit, id;
+    int64_t                       counts[NGX_GUILDLOG_CATEGORIES];
     ngx_int_t                     rc;
     ngx_str_t                     window, *arg, said[SAID_LAST];
     ngx_guildlog_places_t         places;
@@ -516,7 +542,11 @@ page_assemble(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
     ngx_memzero(page, sizeof(page_json_t));
 
     window = ngx_guildlog_db_result_value(result, 0, NGX_GUILDLOG_PIECE_DOC);
-    page->last = page_counts(body->data, pieces, &window);
+    ngx_guildlog_pieces_categories(pieces, counts);
+
+    page->last = page_begin(body->data, total, &window, counts);
+    page->last = ngx_cpymem(page->last, ",\"entries\":[",
+                            sizeof(",\"entries\":[") - 1);
 
     id = 0;
 
@@ -544,32 +574,6 @@ page_assemble(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
     body->len = page_end(page, total, id) - body->data;
 
     return NGX_OK;
-}
-
-
-static u_char *
-page_counts(u_char *p, const ngx_guildlog_pieces_t *pieces,
-    const ngx_str_t *window)
-{
-    int64_t      counts[NGX_GUILDLOG_CATEGORIES];
-    ngx_uint_t   i;
-    const char  *comma;
-
-    p = ngx_sprintf(p, "{\"total\":%L,%V,\"categoryCounts\":{",
-                    ngx_guildlog_pieces_total(pieces), window);
-
-    ngx_guildlog_pieces_categories(pieces, counts);
-    comma = "";
-
-    for (i = 0; i < NGX_GUILDLOG_CATEGORIES; i++) {
-        if (counts[i]) {
-            p = ngx_sprintf(p, "%s\"%s\":%L", comma,
-                            ngx_guildlog_type_categories[i], counts[i]);
-            comma = ",";
-        }
-    }
-
-    return ngx_cpymem(p, "},\"entries\":[", sizeof("},\"entries\":[") - 1);
 }
 
 
