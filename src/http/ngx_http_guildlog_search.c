@@ -113,14 +113,14 @@ static int64_t search_number(ngx_http_guildlog_search_t *search,
     ngx_uint_t column);
 static ngx_str_t search_value(ngx_http_guildlog_search_t *search,
     ngx_uint_t column);
-static void search_line_join(ngx_http_guildlog_search_t *search);
+static void line_join(ngx_http_guildlog_search_t *search);
 static ngx_uint_t line_same(ngx_http_guildlog_search_t *search,
     ngx_http_guildlog_search_t *other);
 static void line_work(ngx_http_guildlog_search_t *search);
 static void line_refuse(ngx_http_guildlog_search_t *search);
 static void line_expired(ngx_event_t *ev);
-static void search_line_leave(ngx_http_guildlog_search_t *search);
-static void search_line_round(ngx_http_guildlog_search_t *search);
+static void line_leave(ngx_http_guildlog_search_t *search);
+static void line_round(ngx_http_guildlog_search_t *search);
 static void line_handler(ngx_event_t *ev);
 static ngx_int_t strings_get(void *data, int64_t key, ngx_str_t *strings);
 static void strings_put(void *data, int64_t key,
@@ -213,7 +213,7 @@ ngx_http_guildlog_search_start(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    search_line_join(search);
+    line_join(search);
 
     return NGX_AGAIN;
 }
@@ -224,7 +224,7 @@ search_cleanup(void *data)
 {
     ngx_http_guildlog_search_t  *search = data;
 
-    search_line_leave(search);
+    line_leave(search);
     search_forget(search);
 }
 
@@ -305,7 +305,7 @@ search_came(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     search->answer = *result;
     search->row = 0;
 
-    search_line_round(search);
+    line_round(search);
 
     return NGX_AGAIN;
 }
@@ -572,7 +572,7 @@ search_judge(ngx_http_guildlog_search_t *search)
                    0, "guildlog search: %uL in all, %ui of them known",
                    search->total, search->nids);
 
-    search_line_leave(search);
+    line_leave(search);
 
     rc = search->found(search->call);
 
@@ -734,7 +734,7 @@ ngx_http_guildlog_search_again(ngx_http_guildlog_call_t *call)
     search->begun = 1;
     search->work = search_retry;
 
-    search_line_join(search);
+    line_join(search);
 
     return NGX_AGAIN;
 }
@@ -824,7 +824,7 @@ ngx_http_guildlog_search_ids(ngx_str_t *array, ngx_pool_t *pool,
 /* it may begin when others of its guild leave it one, or is refused */
 
 static void
-search_line_join(ngx_http_guildlog_search_t *search)
+line_join(ngx_http_guildlog_search_t *search)
 {
     ngx_uint_t                      waiting, working;
     ngx_queue_t                    *q;
@@ -906,7 +906,7 @@ line_work(ngx_http_guildlog_search_t *search)
 
     search->at_work = 1;
 
-    search_line_round(search);
+    line_round(search);
 }
 
 
@@ -916,11 +916,11 @@ line_refuse(ngx_http_guildlog_search_t *search)
     ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
                              NGX_GUILDLOG_COUNT_SHARE_TAKEN, 1);
 
-    search_line_leave(search);
+    line_leave(search);
 
     search->refused = 1;
 
-    search_line_round(search);
+    line_round(search);
 }
 
 
@@ -934,7 +934,7 @@ line_expired(ngx_event_t *ev)
 /* the next one of its guild comes in its place */
 
 static void
-search_line_leave(ngx_http_guildlog_search_t *search)
+line_leave(ngx_http_guildlog_search_t *search)
 {
     ngx_queue_t                 *q;
     ngx_http_guildlog_search_t  *other;
@@ -975,7 +975,7 @@ search_line_leave(ngx_http_guildlog_search_t *search)
 /* its work() is called in the next iteration of the event loop, or later */
 
 static void
-search_line_round(ngx_http_guildlog_search_t *search)
+line_round(ngx_http_guildlog_search_t *search)
 {
     ngx_guildlog_assert(!search->in_round
                         && (search->at_work || search->refused));
@@ -1018,7 +1018,7 @@ line_handler(ngx_event_t *ev)
         } while (rc == NGX_BUSY && ngx_guildlog_clock_us() < end);
 
         if (rc == NGX_BUSY) {
-            search_line_round(search);
+            line_round(search);
             return;
         }
 

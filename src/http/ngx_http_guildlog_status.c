@@ -740,9 +740,10 @@ status_form_sample(ngx_http_guildlog_status_form_t *form, const char *one,
 }
 
 
-/* value: of the only label; nothing is written for an empty histogram */
-
-/* buckets of Prometheus include the smaller ones; in JSON count and sum do */
+/*
+ * value: of the only label; nothing is written for an empty histogram.  Buckets
+ * of Prometheus include the smaller ones; in JSON there are count and sum.
+ */
 
 static void
 status_form_histogram(ngx_http_guildlog_status_form_t *form, const char *value,

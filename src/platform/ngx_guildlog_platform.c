@@ -273,8 +273,10 @@ platform_array(ngx_pool_t *pool, const json_t *json, size_t size)
 }
 
 
-ngx_str_t
-ngx_guildlog_platform_guild(const json_t *json)
+/* of a channel or a webhook */
+
+static ngx_str_t
+platform_guild(const json_t *json)
 {
     ngx_str_t  id;
 
@@ -295,7 +297,7 @@ ngx_guildlog_platform_webhook(const json_t *json,
     webhook->id = platform_id(json, "id");
     webhook->token = ngx_guildlog_json_text(json_object_get(json, "token"));
     webhook->name = ngx_guildlog_json_text(json_object_get(json, "name"));
-    webhook->guild_id = ngx_guildlog_platform_guild(json);
+    webhook->guild_id = platform_guild(json);
     webhook->channel_id = platform_id(json, "channel_id");
     webhook->application_id = platform_id(json, "application_id");
 
@@ -662,7 +664,7 @@ verdict_applied(ngx_guildlog_platform_call_e call,
 
     case NGX_GUILDLOG_CALL_CHANNEL:
     case NGX_GUILDLOG_CALL_WEBHOOK:
-        verdict->guild_id = ngx_guildlog_platform_guild(json);
+        verdict->guild_id = platform_guild(json);
 
         return json_is_object(json) ? NGX_OK : NGX_ERROR;
 

@@ -74,9 +74,6 @@ ngx_array_t *ngx_guildlog_platform_webhooks(ngx_pool_t *pool,
 ngx_array_t *ngx_guildlog_platform_messages(ngx_pool_t *pool,
     const json_t *json);
 
-/* the id of the guild that a channel or a webhook belongs to */
-ngx_str_t ngx_guildlog_platform_guild(const json_t *json);
-
 /* NGX_DECLINED: it has no id */
 ngx_int_t ngx_guildlog_platform_webhook(const json_t *json,
     ngx_guildlog_platform_webhook_t *webhook);
