@@ -155,26 +155,18 @@ value_int(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
 static ngx_uint_t
 value_is_url(const ngx_str_t *value, ngx_uint_t flags)
 {
-    u_char  *p, *last, *host;
+    u_char  *p, *last;
+    size_t   scheme;
 
     p = value->data;
     last = p + value->len;
+    scheme = ngx_guildlog_scheme(value);
 
-    if (!(flags & NGX_GUILDLOG_HTTPS) && value->len > 7
-        && ngx_strncasecmp(p, (u_char *) "http://", 7) == 0)
+    if (scheme == 0
+        || scheme == value->len
+        || (scheme == sizeof("http://") - 1 && (flags & NGX_GUILDLOG_HTTPS))
+        || ngx_strchr("/?#:@", p[scheme]))
     {
-        host = p + 7;
-
-    } else if (value->len > 8
-               && ngx_strncasecmp(p, (u_char *) "https://", 8) == 0)
-    {
-        host = p + 8;
-
-    } else {
-        return 0;
-    }
-
-    if (ngx_strchr("/?#:@", *host)) {
         return 0;
     }
 

@@ -132,6 +132,19 @@ ngx_guildlog_digits(u_char *buf, int64_t n)
 }
 
 
+/* bytes of the scheme that a URL begins with; 0: it is not of http or https */
+
+static ngx_inline size_t
+ngx_guildlog_scheme(const ngx_str_t *url)
+{
+    return url->len >= 8
+           && ngx_strncasecmp(url->data, (u_char *) "https://", 8) == 0 ? 8
+           : url->len >= 7
+           && ngx_strncasecmp(url->data, (u_char *) "http://", 7) == 0 ? 7
+           : 0;
+}
+
+
 /* never goes back; and the time of the day, since 1970 */
 uint64_t ngx_guildlog_clock_us(void);
 uint64_t ngx_guildlog_clock_wall_ms(void);

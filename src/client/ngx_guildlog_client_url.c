@@ -23,6 +23,7 @@ char *
 ngx_guildlog_client_url_init(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
     ngx_str_t *text)
 {
+    size_t      scheme;
     ngx_url_t   u;
     ngx_uint_t  tls;
 
@@ -30,23 +31,17 @@ ngx_guildlog_client_url_init(ngx_conf_t *cf, ngx_guildlog_client_url_t *url,
 
     url->text = *text;
 
-    tls = 0;
-    u.url = *text;
+    scheme = ngx_guildlog_scheme(text);
 
-    if (ngx_strncasecmp(text->data, (u_char *) "https://", 8) == 0) {
-        u.url.data += 8;
-        u.url.len -= 8;
-        u.default_port = 443;
-        tls = 1;
-
-    } else if (ngx_strncasecmp(text->data, (u_char *) "http://", 7) == 0) {
-        u.url.data += 7;
-        u.url.len -= 7;
-        u.default_port = 80;
-
-    } else {
+    if (scheme == 0) {
         return client_url_error(cf, url, "must begin with http:// or https://");
     }
+
+    tls = (scheme == sizeof("https://") - 1);
+
+    u.url.data = text->data + scheme;
+    u.url.len = text->len - scheme;
+    u.default_port = tls ? 443 : 80;
 
     if (url->trusted.len && !tls) {
         return client_url_error(cf, url, "must be https:// for trusted=");

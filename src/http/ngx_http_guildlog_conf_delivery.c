@@ -449,9 +449,7 @@ conf_message_url(ngx_conf_t *cf, void *field, ngx_str_t *value)
 
     size_t  i, scheme;
 
-    scheme = ngx_strncasecmp(value->data, (u_char *) "https://", 8) == 0 ? 8
-           : ngx_strncasecmp(value->data, (u_char *) "http://", 7) == 0 ? 7
-           : 0;
+    scheme = ngx_guildlog_scheme(value);
 
     if (scheme == 0 || value->len == scheme || value->len > CONF_MESSAGE_URL) {
         return NGX_CONF_ERROR;

@@ -244,44 +244,32 @@ conf_login_keys(ngx_conf_t *cf, ngx_http_guildlog_login_conf_t *login)
 static void
 conf_login_split(ngx_str_t *url, ngx_str_t *origin, ngx_str_t *path)
 {
-    u_char     *p, *last, *host;
-    ngx_str_t   port;
+    u_char      *p, *last;
+    size_t       scheme, len;
+    const char  *port;
 
     ngx_str_null(origin);
     ngx_str_set(path, "/");
 
     last = url->data + url->len;
+    scheme = ngx_guildlog_scheme(url);
 
-    if (url->len > 8
-        && ngx_strncasecmp(url->data, (u_char *) "https://", 8) == 0)
-    {
-        host = url->data + 8;
-        ngx_str_set(&port, ":443");
-
-    } else if (url->len > 7
-               && ngx_strncasecmp(url->data, (u_char *) "http://", 7) == 0)
-    {
-        host = url->data + 7;
-        ngx_str_set(&port, ":80");
-
-    } else {
+    if (scheme == 0 || scheme == url->len || url->data[scheme] == '/') {
         return;
     }
 
-    if (*host == '/') {
-        return;
-    }
-
-    p = ngx_strlchr(host, last, '/');
+    p = ngx_strlchr(url->data + scheme, last, '/');
 
     origin->data = url->data;
     origin->len = (p ? p : last) - url->data;
 
-    if (origin->len > port.len
-        && ngx_strncmp(origin->data + origin->len - port.len, port.data,
-                       port.len) == 0)
+    port = scheme == sizeof("https://") - 1 ? ":443" : ":80";
+    len = ngx_strlen(port);
+
+    if (origin->len > len
+        && ngx_strncmp(origin->data + origin->len - len, port, len) == 0)
     {
-        origin->len -= port.len;
+        origin->len -= len;
     }
 
     if (p) {
