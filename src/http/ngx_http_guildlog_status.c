@@ -79,6 +79,7 @@ typedef struct {
 
 static void status_version(ngx_http_guildlog_status_form_t *form);
 static void status_gauge(ngx_http_guildlog_status_form_t *form);
+static ngx_guildlog_gauges_t status_all(ngx_guildlog_gauge_e what);
 static void status_oldest(ngx_http_guildlog_status_form_t *form);
 static void status_figures_age(ngx_http_guildlog_status_form_t *form);
 static void status_lag(ngx_http_guildlog_status_form_t *form);
@@ -351,24 +352,22 @@ status_version(ngx_http_guildlog_status_form_t *form)
 static void
 status_gauge(ngx_http_guildlog_status_form_t *form)
 {
-    ngx_uint_t  n;
+    status_form_sample(form, NULL, NULL, status_all(form->metric->index).sum);
+}
 
-    n = ngx_guildlog_stats_gauge_sum(&ngx_http_guildlog_worker.stats,
-                                     form->metric->index);
 
-    status_form_sample(form, NULL, NULL, n);
+static ngx_guildlog_gauges_t
+status_all(ngx_guildlog_gauge_e what)
+{
+    return ngx_guildlog_stats_gauges(&ngx_http_guildlog_worker.stats, what);
 }
 
 
 static void
 status_oldest(ngx_http_guildlog_status_form_t *form)
 {
-    ngx_uint_t  ms;
-
-    ms = ngx_guildlog_stats_gauge_most(&ngx_http_guildlog_worker.stats,
-                                       NGX_GUILDLOG_GAUGE_OLDEST_MS);
-
-    status_form_sample(form, NULL, NULL, ms * 1000);
+    status_form_sample(form, NULL, NULL,
+                       status_all(NGX_GUILDLOG_GAUGE_OLDEST_MS).most * 1000);
 }
 
 
@@ -377,8 +376,7 @@ status_figures_age(ngx_http_guildlog_status_form_t *form)
 {
     time_t  age, told;
 
-    told = ngx_guildlog_stats_gauge_least(&ngx_http_guildlog_worker.stats,
-                                          NGX_GUILDLOG_GAUGE_TOLD);
+    told = status_all(NGX_GUILDLOG_GAUGE_TOLD).least;
 
     /* figures that nobody has told yet have no age */
 
@@ -414,14 +412,11 @@ status_lag(ngx_http_guildlog_status_form_t *form)
 static void
 status_lanes(ngx_http_guildlog_status_form_t *form)
 {
-    ngx_uint_t                        n;
     const ngx_guildlog_lane_gauge_t  *lane;
 
     for (lane = ngx_guildlog_stats_lanes; lane->state; lane++) {
-        n = ngx_guildlog_stats_gauge_sum(&ngx_http_guildlog_worker.stats,
-                                         lane->gauge);
-
-        status_form_sample(form, lane->state, NULL, n);
+        status_form_sample(form, lane->state, NULL,
+                           status_all(lane->gauge).sum);
     }
 }
 

@@ -18,8 +18,6 @@
 static void *stats_named(void *places, size_t size, ngx_uint_t n,
     const ngx_str_t *name);
 static void stats_clear(ngx_guildlog_slot_t *slot);
-static ngx_int_t stats_gauge_of(ngx_guildlog_slot_t *slot,
-    ngx_guildlog_gauge_e what);
 
 
 const ngx_uint_t  ngx_guildlog_stats_bounds_us[NGX_GUILDLOG_STATS_BUCKETS] = {
@@ -261,72 +259,41 @@ ngx_guildlog_stats_set(ngx_guildlog_stats_t *stats,
 }
 
 
-ngx_uint_t
-ngx_guildlog_stats_gauge_sum(ngx_guildlog_stats_t *stats,
+ngx_guildlog_gauges_t
+ngx_guildlog_stats_gauges(ngx_guildlog_stats_t *stats,
     ngx_guildlog_gauge_e what)
 {
-    ngx_int_t   sum;
-    ngx_uint_t  i;
+    ngx_int_t               n, sum, most, least;
+    ngx_uint_t              i;
+    ngx_guildlog_slot_t    *slot;
+    ngx_guildlog_gauges_t   all;
 
     sum = 0;
-
-    for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
-        sum += stats_gauge_of(&stats->shared->slots[i], what);
-    }
-
-    return ngx_max(sum, 0);
-}
-
-
-ngx_uint_t
-ngx_guildlog_stats_gauge_most(ngx_guildlog_stats_t *stats,
-    ngx_guildlog_gauge_e what)
-{
-    ngx_int_t   n, most;
-    ngx_uint_t  i;
-
     most = 0;
-
-    for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
-        n = stats_gauge_of(&stats->shared->slots[i], what);
-        most = ngx_max(most, n);
-    }
-
-    return most;
-}
-
-
-ngx_uint_t
-ngx_guildlog_stats_gauge_least(ngx_guildlog_stats_t *stats,
-    ngx_guildlog_gauge_e what)
-{
-    ngx_int_t   n, least;
-    ngx_uint_t  i;
-
     least = 0;
 
     for (i = 0; i < NGX_GUILDLOG_STATS_WORKERS; i++) {
-        n = stats_gauge_of(&stats->shared->slots[i], what);
+        slot = &stats->shared->slots[i];
+
+        if (slot->pid == 0 || ngx_guildlog_stats_dead(slot->pid)) {
+            continue;
+        }
+
+        n = (ngx_int_t) slot->gauge[what];
+
+        sum += n;
+        most = ngx_max(most, n);
 
         if (n > 0 && (least == 0 || n < least)) {
             least = n;
         }
     }
 
-    return least;
-}
+    all.sum = ngx_max(sum, 0);
+    all.most = most;
+    all.least = least;
 
-
-/* 0 where there is no such worker any more */
-
-static ngx_int_t
-stats_gauge_of(ngx_guildlog_slot_t *slot, ngx_guildlog_gauge_e what)
-{
-    if (slot->pid == 0 || ngx_guildlog_stats_dead(slot->pid)) {
-        return 0;
-    }
-
-    return (ngx_int_t) slot->gauge[what];
+    return all;
 }
 
 

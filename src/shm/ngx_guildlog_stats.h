@@ -283,11 +283,14 @@ void ngx_guildlog_stats_request(ngx_guildlog_stats_t *stats,
 ngx_uint_t ngx_guildlog_stats_requests(ngx_guildlog_stats_t *stats);
 
 /* over the workers that live; least: of those that have any, 0: none has */
-ngx_uint_t ngx_guildlog_stats_gauge_sum(ngx_guildlog_stats_t *stats,
-    ngx_guildlog_gauge_e what);
-ngx_uint_t ngx_guildlog_stats_gauge_most(ngx_guildlog_stats_t *stats,
-    ngx_guildlog_gauge_e what);
-ngx_uint_t ngx_guildlog_stats_gauge_least(ngx_guildlog_stats_t *stats,
+
+typedef struct {
+    ngx_uint_t                     sum;
+    ngx_uint_t                     most;
+    ngx_uint_t                     least;
+} ngx_guildlog_gauges_t;
+
+ngx_guildlog_gauges_t ngx_guildlog_stats_gauges(ngx_guildlog_stats_t *stats,
     ngx_guildlog_gauge_e what);
 
 /* the task of that name; NULL: no room, or somebody just makes it */

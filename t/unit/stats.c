@@ -77,13 +77,19 @@ test_gauges(void)
 
     (void) waitpid(pid, NULL, WUNTRACED);
 
-    tap_is(ngx_guildlog_stats_gauge_sum(&stats, NGX_GUILDLOG_GAUGE_BUSY), 13,
+    tap_is(ngx_guildlog_stats_gauges(&stats, NGX_GUILDLOG_GAUGE_BUSY).sum, 13,
            "two workers add up");
+    tap_is(ngx_guildlog_stats_gauges(&stats, NGX_GUILDLOG_GAUGE_BUSY).most, 10,
+           "one of them has the most");
+    tap_is(ngx_guildlog_stats_gauges(&stats, NGX_GUILDLOG_GAUGE_BUSY).least, 3,
+           "and one the least");
+    tap_is(ngx_guildlog_stats_gauges(&stats, NGX_GUILDLOG_GAUGE_QUEUED).least,
+           0, "where none has any, none has the least");
 
     (void) kill(pid, SIGKILL);
     (void) waitpid(pid, NULL, 0);
 
-    tap_is(ngx_guildlog_stats_gauge_sum(&stats, NGX_GUILDLOG_GAUGE_BUSY), 3,
+    tap_is(ngx_guildlog_stats_gauges(&stats, NGX_GUILDLOG_GAUGE_BUSY).sum, 3,
            "what a killed worker held is gone");
     tap_is(stats.shared->count[NGX_GUILDLOG_COUNT_RETRIES], 8,
            "what it counted is not");
@@ -95,12 +101,12 @@ test_gauges(void)
 
     ngx_guildlog_stats_leave(&stats);
     tap_ok(stats.slot == NULL, "a worker leaves");
-    tap_is(ngx_guildlog_stats_gauge_sum(&stats, NGX_GUILDLOG_GAUGE_BUSY), 0,
+    tap_is(ngx_guildlog_stats_gauges(&stats, NGX_GUILDLOG_GAUGE_BUSY).sum, 0,
            "and takes what it held");
 
     ngx_guildlog_stats_gauge(&stats, NGX_GUILDLOG_GAUGE_BUSY, 1);
     ngx_guildlog_stats_leave(&stats);
-    tap_is(ngx_guildlog_stats_gauge_sum(&stats, NGX_GUILDLOG_GAUGE_BUSY), 0,
+    tap_is(ngx_guildlog_stats_gauges(&stats, NGX_GUILDLOG_GAUGE_BUSY).sum, 0,
            "without a slot there is nothing to hold");
 }
 
