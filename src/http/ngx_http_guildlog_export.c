@@ -92,7 +92,7 @@ static ngx_int_t export_ask(ngx_http_guildlog_call_t *call);
 static ngx_int_t parts_begin(ngx_http_guildlog_call_t *call, const char *name,
     ngx_http_guildlog_slice_pt ask);
 static void parts_cleanup(void *data);
-static ngx_int_t parts_fits(ngx_http_guildlog_call_t *call,
+static ngx_int_t parts_judge(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result, ngx_uint_t status);
 static ngx_guildlog_json_t *parts_open(ngx_http_guildlog_call_t *call,
     size_t size);
@@ -325,7 +325,7 @@ export_header(ngx_http_guildlog_call_t *call)
 static ngx_int_t
 export_chunk(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
-    if (parts_fits(call, result, ngx_http_guildlog_response_log_status(result))
+    if (parts_judge(call, result, ngx_http_guildlog_response_log_status(result))
         != NGX_OK)
     {
         return NGX_ERROR;
@@ -578,7 +578,7 @@ parts_cleanup(void *data)
  */
 
 static ngx_int_t
-parts_fits(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
+parts_judge(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result,
     ngx_uint_t status)
 {
     switch (status) {
@@ -742,7 +742,7 @@ large_part(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         more = ngx_guildlog_db_result_value(result, 0, LARGE_MORE);
     }
 
-    if (parts_fits(call, result, status) != NGX_OK) {
+    if (parts_judge(call, result, status) != NGX_OK) {
         return NGX_ERROR;
     }
 
