@@ -41,25 +41,9 @@ typedef struct {
 } limit_shared_t;
 
 
-/* one take(): the key it looks for, the window it would start */
-
-typedef struct {
-    ngx_slab_pool_t               *shpool;
-    limit_shared_t                *shared;
-    ngx_str_t                      key;
-    uint32_t                       hash;
-    uint32_t                       limit;
-    uint32_t                       window_ms;
-    ngx_msec_t                     now_ms;
-    ngx_uint_t                     evicted;
-    ngx_uint_t                     warn;
-} limit_take_t;
-
-
-static limit_node_t *limit_node(limit_take_t *t);
-static void limit_start(limit_take_t *t, limit_node_t *node);
-static ngx_int_t limit_drop(limit_take_t *t, ngx_uint_t force);
-static ngx_msec_t limit_age(limit_take_t *t, limit_node_t *node);
+static ngx_int_t limit_drop(ngx_shm_zone_t *zone, ngx_msec_t now_ms,
+    ngx_uint_t *evicted);
+static ngx_msec_t limit_age(const limit_node_t *node, ngx_msec_t now_ms);
 
 
 ngx_int_t
@@ -67,43 +51,82 @@ ngx_guildlog_limit_take(ngx_shm_zone_t *zone, const ngx_str_t *key,
     ngx_uint_t limit, ngx_msec_t window, ngx_guildlog_limit_t *state,
     ngx_guildlog_stats_t *stats)
 {
-    u_char         digest[20];
-    ngx_int_t      rc;
-    ngx_sha1_t     sha1;
-    limit_node_t  *node, lost;
-    limit_take_t   t;
+    u_char            digest[20];
+    uint32_t          hash;
+    ngx_int_t         rc;
+    ngx_str_t         name;
+    ngx_msec_t        now_ms;
+    ngx_sha1_t        sha1;
+    ngx_uint_t        known, evicted, warn;
+    limit_node_t     *node, lost;
+    limit_shared_t   *shared;
+    ngx_slab_pool_t  *shpool;
 
-    t.shpool = (ngx_slab_pool_t *) zone->shm.addr;
-    t.shared = zone->data;
-    t.key = *key;
-    t.limit = ngx_min(limit, NGX_MAX_UINT32_VALUE);
-    t.window_ms = ngx_min(window, LIMIT_WINDOW_MAX_MS);
-    t.now_ms = ngx_current_msec;
-    t.evicted = 0;
-    t.warn = 0;
+    name = *key;
 
-    if (key->len > LIMIT_KEY) {
+    if (name.len > LIMIT_KEY) {
         ngx_sha1_init(&sha1);
-        ngx_sha1_update(&sha1, key->data, key->len);
+        ngx_sha1_update(&sha1, name.data, name.len);
         ngx_sha1_final(digest, &sha1);
 
-        t.key.data = digest;
-        t.key.len = sizeof(digest);
+        name.data = digest;
+        name.len = sizeof(digest);
     }
 
-    t.hash = ngx_crc32_long(t.key.data, t.key.len);
+    hash = ngx_crc32_long(name.data, name.len);
+    shpool = (ngx_slab_pool_t *) zone->shm.addr;
+    shared = zone->data;
+    now_ms = ngx_current_msec;
+    evicted = 0;
 
-    ngx_shmtx_lock(&t.shpool->mutex);
+    ngx_shmtx_lock(&shpool->mutex);
 
-    node = limit_node(&t);
+    node = (limit_node_t *) ngx_str_rbtree_lookup(&shared->rbtree, &name, hash);
+    known = (node != NULL);
 
-    if (node == NULL) {
-        node = &lost;
-        limit_start(&t, node);
+    if (known) {
+        ngx_queue_remove(&node->queue);
+
+    } else {
+
+        /* two go for each one that comes, so ended windows do not pile up */
+
+        if (limit_drop(zone, now_ms, NULL) == NGX_OK) {
+            (void) limit_drop(zone, now_ms, NULL);
+        }
+
+        do {
+            node = ngx_slab_alloc_locked(shpool, sizeof(limit_node_t));
+        } while (node == NULL
+                 && limit_drop(zone, now_ms, &evicted) == NGX_OK);
+
+        if (node) {
+            ngx_memcpy(node->key, name.data, name.len);
+
+            node->sn.str.data = node->key;
+            node->sn.str.len = name.len;
+            node->sn.node.key = hash;
+
+            ngx_rbtree_insert(&shared->rbtree, &node->sn.node);
+
+        } else {
+            node = &lost;
+        }
+    }
+
+    if (node != &lost) {
+        ngx_queue_insert_head(&shared->queue, &node->queue);
+    }
+
+    if (!known || limit_age(node, now_ms) >= node->window_ms) {
+        node->start_ms = now_ms;
+        node->window_ms = ngx_min(window, LIMIT_WINDOW_MAX_MS);
+        node->limit = ngx_min(limit, NGX_MAX_UINT32_VALUE);
+        node->used = 0;
     }
 
     ngx_guildlog_assert(node->used <= node->limit);
-    ngx_guildlog_assert(limit_age(&t, node) <= node->window_ms);
+    ngx_guildlog_assert(limit_age(node, now_ms) <= node->window_ms);
 
     rc = (node->used < node->limit) ? NGX_OK : NGX_BUSY;
 
@@ -113,15 +136,21 @@ ngx_guildlog_limit_take(ngx_shm_zone_t *zone, const ngx_str_t *key,
 
     state->limit = node->limit;
     state->remaining = node->limit - node->used;
-    state->reset_ms = ngx_max(node->window_ms - limit_age(&t, node), 1);
+    state->reset_ms = ngx_max(node->window_ms - limit_age(node, now_ms), 1);
 
-    ngx_shmtx_unlock(&t.shpool->mutex);
+    warn = (evicted && (ngx_msec_int_t) (now_ms - shared->warn_ms) >= 0);
 
-    if (t.evicted) {
-        ngx_guildlog_stats_count(stats, NGX_GUILDLOG_COUNT_EVICTED, t.evicted);
+    if (warn) {
+        shared->warn_ms = now_ms + LIMIT_QUIET_MS;
     }
 
-    if (t.warn) {
+    ngx_shmtx_unlock(&shpool->mutex);
+
+    if (evicted) {
+        ngx_guildlog_stats_count(stats, NGX_GUILDLOG_COUNT_EVICTED, evicted);
+    }
+
+    if (warn) {
         ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
                       "limit zone \"%V\" is full, windows that have not ended "
                       "are dropped", &zone->shm.name);
@@ -131,101 +160,39 @@ ngx_guildlog_limit_take(ngx_shm_zone_t *zone, const ngx_str_t *key,
 }
 
 
-/* the key's window, started anew if it has ended; NULL: out of memory */
-
-static limit_node_t *
-limit_node(limit_take_t *t)
-{
-    limit_node_t  *node;
-
-    node = (limit_node_t *)
-               ngx_str_rbtree_lookup(&t->shared->rbtree, &t->key, t->hash);
-
-    if (node) {
-        ngx_queue_remove(&node->queue);
-
-        if (limit_age(t, node) >= node->window_ms) {
-            limit_start(t, node);
-        }
-
-    } else {
-
-        /* two go for each one that comes, so ended windows do not pile up */
-
-        if (limit_drop(t, 0) == NGX_OK) {
-            (void) limit_drop(t, 0);
-        }
-
-        do {
-            node = ngx_slab_alloc_locked(t->shpool, sizeof(limit_node_t));
-        } while (node == NULL && limit_drop(t, 1) == NGX_OK);
-
-        if (node == NULL) {
-            return NULL;
-        }
-
-        ngx_memcpy(node->key, t->key.data, t->key.len);
-
-        node->sn.str.data = node->key;
-        node->sn.str.len = t->key.len;
-        node->sn.node.key = t->hash;
-
-        ngx_rbtree_insert(&t->shared->rbtree, &node->sn.node);
-
-        limit_start(t, node);
-    }
-
-    ngx_queue_insert_head(&t->shared->queue, &node->queue);
-
-    return node;
-}
-
-
-static void
-limit_start(limit_take_t *t, limit_node_t *node)
-{
-    node->start_ms = t->now_ms;
-    node->window_ms = t->window_ms;
-    node->limit = t->limit;
-    node->used = 0;
-}
-
-
 /*
- * Drops the window used longest ago, if it has ended, or by force.
- * NGX_DECLINED: there is none to drop.
+ * Drops the window used longest ago; one that has not ended only if those are
+ * counted.  NGX_DECLINED: there is none to drop.
  */
 
 static ngx_int_t
-limit_drop(limit_take_t *t, ngx_uint_t force)
+limit_drop(ngx_shm_zone_t *zone, ngx_msec_t now_ms, ngx_uint_t *evicted)
 {
-    ngx_queue_t   *q;
-    limit_node_t  *node;
+    ngx_queue_t     *q;
+    limit_node_t    *node;
+    limit_shared_t  *shared;
 
-    if (ngx_queue_empty(&t->shared->queue)) {
+    shared = zone->data;
+
+    if (ngx_queue_empty(&shared->queue)) {
         return NGX_DECLINED;
     }
 
-    q = ngx_queue_last(&t->shared->queue);
+    q = ngx_queue_last(&shared->queue);
     node = ngx_queue_data(q, limit_node_t, queue);
 
-    if (limit_age(t, node) < node->window_ms) {
+    if (limit_age(node, now_ms) < node->window_ms) {
 
-        if (!force) {
+        if (evicted == NULL) {
             return NGX_DECLINED;
         }
 
-        t->evicted++;
-
-        if ((ngx_msec_int_t) (t->now_ms - t->shared->warn_ms) >= 0) {
-            t->shared->warn_ms = t->now_ms + LIMIT_QUIET_MS;
-            t->warn = 1;
-        }
+        (*evicted)++;
     }
 
     ngx_queue_remove(q);
-    ngx_rbtree_delete(&t->shared->rbtree, &node->sn.node);
-    ngx_slab_free_locked(t->shpool, node);
+    ngx_rbtree_delete(&shared->rbtree, &node->sn.node);
+    ngx_slab_free_locked((ngx_slab_pool_t *) zone->shm.addr, node);
 
     return NGX_OK;
 }
@@ -234,11 +201,11 @@ limit_drop(limit_take_t *t, ngx_uint_t force)
 /* other workers' clocks may be some milliseconds ahead of this one's */
 
 static ngx_msec_t
-limit_age(limit_take_t *t, limit_node_t *node)
+limit_age(const limit_node_t *node, ngx_msec_t now_ms)
 {
     ngx_msec_int_t  age;
 
-    age = (ngx_msec_int_t) (t->now_ms - node->start_ms);
+    age = (ngx_msec_int_t) (now_ms - node->start_ms);
 
     return ngx_max(age, 0);
 }
