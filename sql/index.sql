@@ -6,12 +6,18 @@
 --   \set keys '(guild_id, type) where id is not null'
 --   \ir ../index.sql
 --
--- Of a partitioned table each partition gets the index by itself. Then they
--- become one. No partition comes or goes meanwhile. If it stops, it begins
--- again, and goes on behind the partitions that are done.
+-- "\set unique unique" before makes it unique. Of a partitioned table each
+-- partition gets the index by itself. Then they become one. No partition comes
+-- or goes meanwhile. If it stops, it begins again, and goes on behind the
+-- partitions that are done.
+
+\if :{?unique}
+\else
+    \set unique ''
+\endif
 
 \if :whole
-    create index :index on :table :keys;
+    create :unique index :index on :table :keys;
 \else
 
 commit;
@@ -25,12 +31,12 @@ select relkind = 'p' as parted
     begin;
     \set tables {:table}
     \ir lock.sql
-    create index if not exists :index on only :table :keys;
+    create :unique index if not exists :index on only :table :keys;
     commit;
 
     select format('drop index concurrently if exists %I', i.name),
-           format('create index concurrently %I on %s %s', i.name, i.part,
-                  :'keys'),
+           format('create %s index concurrently %I on %s %s', :'unique', i.name,
+                  i.part, :'keys'),
            format($attach$
                do $$
                begin
@@ -57,8 +63,10 @@ select relkind = 'p' as parted
     select pg_advisory_unlock(hashtext('guildlog.partitions')) \g /dev/null
 \else
     drop index concurrently if exists :index;
-    create index concurrently :index on :table :keys;
+    create :unique index concurrently :index on :table :keys;
 \endif
 
 begin;
 \endif
+
+\unset unique

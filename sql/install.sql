@@ -95,7 +95,13 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0072_actors
 \ir migrate.sql
-\set migration 0080_names
+\set migration 0075_turns
+\ir migrate.sql
+\set migration 0076_head
+\ir migrate.sql
+\set migration 0079_tail
+\ir migrate.sql
+\set migration 0078_names
 \ir migrate.sql
 
 \if :whole
@@ -233,6 +239,8 @@ commit;
 \set migration 0074_actor
 \ir migrate.sql
 \set migration 0077_query
+\ir migrate.sql
+\set migration 0080_keys
 \ir migrate.sql
 
 reset role;

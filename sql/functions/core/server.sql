@@ -1,4 +1,5 @@
--- Whether a server may be written for, and how far back its plan lets it read.
+-- Where the head of a server's log is, whether it may be written for, and how
+-- far back its plan lets it read.
 
 
 -- The server, if there is but one. On Citus a statement about servers has to
@@ -9,6 +10,32 @@ create or replace function lone_of(guilds bigint[])
 returns bigint language sql immutable as $$
     select case when cardinality(guilds) = 1 then guilds[1] end
 $$;
+
+
+-- A turn of log_head or lane_tail, by their last number. It is a part of the
+-- key, and the newest has the row that lives. So who looks for that passes none
+-- of what it was in turns before, which nobody can take away while somebody has
+-- a snapshot.
+
+create or replace function turn_of(n bigint)
+returns bigint language sql immutable as $$ select n >> 9 $$;
+
+
+-- The turns of the heads of these; null: there is none.
+
+create or replace function heads_turns(guilds bigint[], bots smallint[])
+returns bigint[] language plpgsql stable
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+declare
+    lone  constant bigint := lone_of(guilds);
+begin
+    return array(
+        select (select h.turn from log_head h
+                 where h.guild_id = n.guild and h.bot = n.bot
+                   and (lone is null or h.guild_id = lone)
+                 order by h.turn desc limit 1)
+          from unnest(guilds, bots) n (guild, bot));
+end $$;
 
 
 -- Is each server by itself to be asked for? Only on Citus: see citus.sql.

@@ -61,6 +61,13 @@ begin
     return query
         select 'log_head', d.what, d.expected, d.found
           from (values
+               ('rows', '1', (
+                    select count(*)::text from log_head h
+                     where h.guild_id = guild and h.bot = check_head.bot),
+                not exists (
+                    select from log_head h
+                     where h.guild_id = guild and h.bot = check_head.bot
+                    having count(*) > 1)),
                ('arrival, the last one given', 'at least ' || arrival,
                 coalesce(head.arrival::text, 'none'),
                 arrival <= coalesce(head.arrival, 0)),

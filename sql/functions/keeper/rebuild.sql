@@ -99,6 +99,7 @@ begin
 
     update log_head h
        set arrival = greatest(h.arrival, last),
+           turn = turn_of(greatest(h.arrival, last)),
            since = least(h.since, (
                select min(a.recorded_at) from log_arrival a
                 where a.guild_id = guild and a.bot = rebuild_head.bot
@@ -152,8 +153,10 @@ declare
     it    record;
 begin
     insert into lane_tail (guild_id, lane)
-    select guild, l.lane from lane l where l.guild_id = guild
-    on conflict do nothing;
+    select guild, l.lane from lane l
+     where l.guild_id = guild
+       and not exists (select from lane_tail t
+                        where t.guild_id = guild and t.lane = l.lane);
     insert into lane_head (guild_id, lane)
     select guild, l.lane from lane l where l.guild_id = guild
     on conflict do nothing;
@@ -166,7 +169,8 @@ begin
      where h.guild_id = guild and h.upto < h.head;
 
     update lane_tail t
-       set tail = greatest(h.upto, p.high)
+       set tail = greatest(h.upto, p.high),
+           turn = turn_of(greatest(h.upto, p.high))
       from lane_head h
       left join unnest(seen.lasts) p on p.lane = h.lane
      where h.guild_id = guild and t.guild_id = guild and t.lane = h.lane

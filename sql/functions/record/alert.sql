@@ -80,6 +80,7 @@ declare
     h    heads := heads_one(guild, bot, cardinality(arrivals));
     its  record;
 begin
+    h.turns := heads_turns(h.guilds, h.bots);
     h.settings := record_settings(h);
 
     if (h.settings[1]).watched is null then

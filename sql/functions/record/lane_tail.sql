@@ -76,13 +76,14 @@ create or replace function lanes_takes(guilds bigint[], bots smallint[],
     heads int[], channels bigint[])
 returns lane_ends language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off
-set enable_bitmapscan = off as $$
+set enable_bitmapscan = off set enable_sort = off as $$
 declare
     lone    constant bigint := lone_of(guilds);
     their   int[];       -- heads
     used    bigint[];    -- and their channels
     counts  bigint[];    -- for each of them
     grown   bigint[];    -- the same in the order of the lanes
+    turns   bigint[];    -- of their tails: see heads_turns()
     ends    lane_ends;
 begin
     select array_agg(u.head), array_agg(u.channel), array_agg(u.n)
@@ -97,23 +98,27 @@ begin
 
     loop
         select array_agg(q.head), array_agg(q.lane), array_agg(q.tail),
-               array_agg(q.channel), array_agg(q.n)
-          into ends.heads, ends.lanes, ends.tails, ends.channels, grown
-          from (select u.head, t.lane, t.tail, u.channel, u.n
-                  from unnest(their, used, counts) u (head, channel, n)
+               array_agg(q.channel), array_agg(q.n), array_agg(q.turn)
+          into ends.heads, ends.lanes, ends.tails, ends.channels, grown, turns
+          from (select u.head, u.lane, t.tail, t.turn, u.channel, u.n
+                  from (select u.head, l.guild_id, l.lane, u.channel, u.n
+                          from unnest(their, used, counts)
+                                   u (head, channel, n)
+                         cross join lateral (
+                               select x.guild_id, x.lane from lane x
+                                where x.guild_id = guilds[u.head]
+                                  and x.bot = bots[u.head]
+                                  and (lone is null or x.guild_id = lone)
+                                  and x.channel_id >= u.channel
+                                  and x.channel_id <= u.channel
+                                  and x.state <> 'closed'
+                                order by x.channel_id limit 1) l
+                         order by u.head, l.lane offset 0) u
                  cross join lateral (
-                       select x.guild_id, x.lane from lane x
-                        where x.guild_id = guilds[u.head]
-                          and x.bot = bots[u.head]
+                       select x.tail, x.turn from lane_tail x
+                        where x.guild_id = u.guild_id and x.lane = u.lane
                           and (lone is null or x.guild_id = lone)
-                          and x.channel_id >= u.channel
-                          and x.channel_id <= u.channel
-                          and x.state <> 'closed'
-                        order by x.channel_id limit 1) l
-                  join lane_tail t
-                    on t.guild_id = l.guild_id and t.lane = l.lane
-                   and (lone is null or t.guild_id = lone)
-                 order by u.head, t.lane for update of t) q;
+                        order by x.turn desc limit 1 for update) t) q;
 
         -- one that is closed, or was meanwhile, is opened anew
 
@@ -132,7 +137,7 @@ begin
                   group by e.head order by e.head) u;
     end loop;
 
-    perform lanes_grow(guilds, ends.heads, ends.lanes, grown);
+    perform lanes_grow(guilds, ends.heads, ends.lanes, turns, grown);
 
     return ends;
 end $$;
@@ -141,17 +146,17 @@ end $$;
 -- So many more entries for these lanes: there is something to do.
 
 create or replace function lanes_grow(guilds bigint[], heads int[],
-    lanes bigint[], grown bigint[])
+    lanes bigint[], turns bigint[], grown bigint[])
 returns void language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
     lone  constant bigint := lone_of(guilds);
 begin
     update lane_tail t
-       set tail = t.tail + e.n
-      from unnest(heads, lanes, grown) e (head, lane, n)
+       set tail = t.tail + e.n, turn = turn_of(t.tail + e.n)
+      from unnest(heads, lanes, turns, grown) e (head, lane, turn, n)
      where t.guild_id = guilds[e.head] and t.lane = e.lane
-       and (lone is null or t.guild_id = lone);
+       and t.turn = e.turn and (lone is null or t.guild_id = lone);
 
     insert into lane_ready (guild_id, lane, shard, since)
     select l.guild_id, l.lane, l.shard, clock_timestamp()

@@ -75,6 +75,7 @@ call type_make('heads', $$
     heads     int[],             -- of each entry: which of these it is of
     arrivals  bigint[],          -- what was the last arrival of each
     untils    timestamptz[],     -- the time of these arrivals
+    turns     bigint[],          -- see heads_turns()
     settings  recording[],
     lone      bigint             -- the server, if there is but one: on Citus a
                                  -- statement is about one that it names
@@ -115,7 +116,7 @@ end $$;
 create or replace function heads_one(guild bigint, bot smallint, n int)
 returns heads language sql immutable as $$
     select row(array[guild], array[bot], array[n], array[1],
-               array_fill(1, array[n]), null, null, null, guild)::heads
+               array_fill(1, array[n]), null, null, null, null, guild)::heads
 $$;
 
 
@@ -200,7 +201,8 @@ declare
 begin
     h.untils := array[(
         select l.last_at from log_head l
-         where l.guild_id = guild and l.bot = record_filtered.bot)];
+         where l.guild_id = guild and l.bot = record_filtered.bot
+           and l.turn = (heads_turns(h.guilds, h.bots))[1])];
     masked := docs;
     verdicts := record_known(h, events);
 
@@ -333,37 +335,92 @@ begin
 end $$;
 
 
--- Takes these to the end of the transaction, in their order, which makes
--- arrival numbers follow the order of commits and counts exact: their heads
--- behind so many arrivals. last_at is the time of these, and never goes back,
--- whatever the clock does. Blocks are due when 64 wait, or one has for a day.
+-- Makes the heads that are missing. Their keys do not say that there is one
+-- already, as it may have gone on: who makes one holds its number meanwhile.
+
+create or replace function heads_make(guilds bigint[], bots smallint[])
+returns void language plpgsql as $$
+declare
+    turns  bigint[] := heads_turns(guilds, bots);
+begin
+    perform pg_advisory_xact_lock(hashtextextended(
+                format('head %s %s', guilds[n], bots[n]), 0))
+       from generate_subscripts(turns, 1) n
+      where turns[n] is null;
+    turns := heads_turns(guilds, bots);
+
+    insert into log_head (guild_id, bot, since, last_at)
+    select guilds[n], bots[n], clock_timestamp(), clock_timestamp()
+      from generate_subscripts(turns, 1) n
+     where turns[n] is null;
+end $$;
+
+
+-- Takes the heads of these to the end of the transaction, in their order; their
+-- turns. Where one is missing they are taken one by one, as who makes one has
+-- to wait for others, too.
+
+create or replace function heads_hold(guilds bigint[], bots smallint[])
+returns bigint[] language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+declare
+    lone   constant bigint := lone_of(guilds);
+    turns  bigint[];
+begin
+    if cardinality(guilds) > 1
+       and array_position(heads_turns(guilds, bots), null) is not null
+    then
+        perform heads_hold(guilds[n : n], bots[n : n])
+           from generate_subscripts(guilds, 1) n;
+    end if;
+
+    loop
+        turns := array(
+            select (select h.turn from log_head h
+                     where h.guild_id = n.guild and h.bot = n.bot
+                       and (lone is null or h.guild_id = lone)
+                     order by h.turn desc limit 1 for update)
+              from unnest(guilds, bots) n (guild, bot));
+        exit when array_position(turns, null) is null;
+        perform heads_make(guilds, bots);
+    end loop;
+
+    return turns;
+end $$;
+
+
+-- The same, and their heads behind so many arrivals, which makes arrival
+-- numbers follow the order of commits and counts exact. last_at is the time of
+-- these, and never goes back, whatever the clock does. Blocks are due when 64
+-- wait, or one has for a day.
 
 create or replace function record_begins(guilds bigint[], bots smallint[],
     sizes int[])
-returns setof log_head language plpgsql as $$
+returns setof log_head language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-    at  constant timestamptz := clock_timestamp();
+    lone   constant bigint := lone_of(guilds);
+    turns  constant bigint[] := heads_hold(guilds, bots);
+    at     constant timestamptz := clock_timestamp();  -- when they are had
+    later  constant timestamptz := at + interval '1 day';
 begin
     return query
-        insert into log_head as h (guild_id, bot, arrival, since, last_at,
-                                   due_at)
-        select n.guild, n.bot, n.size, at, at,
-               case when n.size >= block_size() then at
-                    when n.size > 0 then at + interval '1 day' end
-          from unnest(guilds, bots, sizes) n (guild, bot, size)
-        on conflict on constraint log_head_pkey
-            do update set arrival = h.arrival + excluded.arrival,
-                          last_at = case when excluded.arrival > 0
-                              then greatest(h.last_at, clock_timestamp())
+        update log_head h
+           set arrival = h.arrival + n.size,
+               turn = turn_of(h.arrival + n.size),
+               last_at = case when n.size > 0 then greatest(h.last_at, at)
                               else h.last_at end,
-                          due_at = case
-                              when h.arrival + excluded.arrival - h.blocked
-                                   >= block_size()
-                              then least(h.due_at, at)
-                              when excluded.arrival = 0 then h.due_at
-                              else coalesce(h.due_at, at + interval '1 day')
-                              end
-        returning *;
+               due_at = case
+                   when h.arrival + n.size - h.blocked >= block_size()
+                   then least(h.due_at, at)
+                   when n.size = 0 then h.due_at
+                   else coalesce(h.due_at, later)
+                   end
+          from unnest(guilds, bots, sizes, turns) n (guild, bot, size, turn)
+         where h.guild_id = n.guild and h.bot = n.bot and h.turn = n.turn
+           and (lone is null or h.guild_id = lone)
+        returning h.*;
 end $$;
 
 
@@ -373,8 +430,9 @@ create or replace function heads_take(h heads)
 returns heads language plpgsql as $$
 begin
     select array_agg(l.arrival - n.size order by n.place),
-           array_agg(l.last_at order by n.place)
-      into h.arrivals, h.untils
+           array_agg(l.last_at order by n.place),
+           array_agg(l.turn order by n.place)
+      into h.arrivals, h.untils, h.turns
       from unnest(h.guilds, h.bots, h.sizes) with ordinality
                n (guild, bot, size, place)
       join record_begins(h.guilds, h.bots, h.sizes) l
@@ -420,7 +478,8 @@ begin
                    case when c.guild_id is not null
                         then row(c.*)::logging_channels end,
                    l.first_log_at, l.watched)::recording
-          from unnest(h.guilds, h.bots) with ordinality n (guild, bot, place)
+          from unnest(h.guilds, h.bots, h.turns)
+                   with ordinality n (guild, bot, turn, place)
           left join lateral (
                select x.plan from server x
                 where x.guild_id = n.guild
@@ -429,6 +488,7 @@ begin
           left join lateral (
                select x.first_log_at, x.watched from log_head x
                 where x.guild_id = n.guild and x.bot = n.bot
+                  and x.turn = n.turn
                   and (h.lone is null or x.guild_id = h.lone) offset 0) l
             on true
           left join lateral (

@@ -320,7 +320,7 @@ begin
     end loop;
 
     if n > 0 then
-        h := row(its, bot_of, sizes, firsts, heads, null, null, null,
+        h := row(its, bot_of, sizes, firsts, heads, null, null, null, null,
                  lone_of(its))::heads;
     end if;
 

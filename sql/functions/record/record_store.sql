@@ -59,13 +59,16 @@ set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
     update log_head l
        set arrival = n.arrival + n.taken,
+           turn = turn_of(n.arrival + n.taken),
            due_at = case when n.arrival = l.blocked and n.taken = 0
                          then null else l.due_at end
-      from (select u.guild, u.bot, u.arrival, u.size,
+      from (select u.guild, u.bot, u.arrival, u.size, u.turn,
                    places[u.first + u.size - 1] as taken
-              from unnest(h.guilds, h.bots, h.arrivals, h.sizes, h.firsts)
-                       u (guild, bot, arrival, size, first) offset 0) n
-     where l.guild_id = n.guild and l.bot = n.bot and n.taken < n.size
+              from unnest(h.guilds, h.bots, h.arrivals, h.sizes, h.firsts,
+                          h.turns)
+                       u (guild, bot, arrival, size, first, turn) offset 0) n
+     where l.guild_id = n.guild and l.bot = n.bot and l.turn = n.turn
+       and n.taken < n.size
        and (h.lone is null or l.guild_id = h.lone);
 end $$;
 

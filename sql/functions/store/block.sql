@@ -85,7 +85,9 @@ begin
     end if;
 
     select * into h from log_head x
-     where x.guild_id = guild and x.bot = block_make.bot;
+     where x.guild_id = guild and x.bot = block_make.bot
+       and x.turn = (heads_turns(array[guild],
+                                 array[block_make.bot]))[1];
     next := block_next(h, most);
 
     if next.n > 0 then
@@ -119,7 +121,7 @@ begin
                          when x.arrival - next.upto >= block_size()
                          then clock_timestamp()
                          else clock_timestamp() + interval '1 day' end
-     where x.guild_id = guild and x.bot = block_make.bot;
+     where x.guild_id = guild and x.bot = block_make.bot and x.turn >= h.turn;
 
     return next.n;
 end $$;

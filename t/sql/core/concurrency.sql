@@ -12,7 +12,7 @@ select body::json ->> 'unique_id' as token
 \gset
 select format('%L, %s, 0::smallint, 1::smallint', :'token', :guild) as me \gset
 
-select plan(15);
+select plan(17);
 
 
 -- Another session is at work, and goes on until somebody waits for it: it has
@@ -58,6 +58,16 @@ select format('select status from tag_create(%s, %L)', :'me',
               '{"tag_name": "new@", "content": "x"}') as sql \gset
 \set got `t/sql/crowd 10 :'sql'`
 select is(:'got'::text, '1 201,9 GL402', 'one more is the 25th');
+
+
+-- the first entries of a bot
+
+select format('select record(%s, 1::smallint, %L) ->> ''recorded''', :guild,
+              '[{"event_id": "first@", "type": 0}]') as sql \gset
+\set got `t/sql/crowd 12 :'sql'`
+select is(:'got'::text, '12 1', 'the first entry of twelve is recorded');
+select is((select array[count(*), max(arrival)] from log_head
+            where guild_id = :guild and bot = 1), '{1,12}', 'in one log');
 
 select ignore_add(:me, 0, jsonb_build_object('value', i))
   from generate_series(1, 995) i \g /dev/null

@@ -181,6 +181,8 @@ sub servers {
     $nginx->sql("insert into lane (guild_id, lane, bot, channel_id, shard,
         state) select g, 1, 0, 10, 0, 'active'
         from generate_series($first, $last) g");
+    $nginx->sql("insert into log_head (guild_id, bot) select g, 0
+        from generate_series($first, $last) g");
     $nginx->sql("insert into lane_tail select g, 1, 0
         from generate_series($first, $last) g");
     $nginx->sql("insert into lane_head (guild_id, lane) select g, 1
@@ -246,12 +248,12 @@ sub fill {
               from (select i, floor(%2$d ^ random())::bigint - 1 + %3$d as g
                       from generate_series(%1$d + 1, %6$d) i) d
         ), head as (
-            insert into log_head as h (guild_id, bot, arrival, last_at)
-            select guild, 0, count(*), to_timestamp(id_time(max(id)) / 1000.0)
-              from x group by 1
-            on conflict (guild_id, bot)
-                do update set arrival = h.arrival + excluded.arrival,
-                              last_at = excluded.last_at
+            update log_head h
+               set arrival = h.arrival + c.n, turn = turn_of(h.arrival + c.n),
+                   last_at = to_timestamp(id_time(c.last) / 1000.0)
+              from (select guild, count(*) as n, max(id) as last
+                      from x group by 1) c
+             where h.guild_id = c.guild and h.bot = 0
             returning h.guild_id, h.arrival
         ), arrived as (
             insert into log_arrival (guild_id, arrival, recorded_at, id, lane,
