@@ -963,9 +963,11 @@ entry_head(ngx_guildlog_make_t *m)
 
 /*
  * What changes what is known is told once; many packets may come in the same
- * ms.  What changes nothing has no moment of its own either: the same within
- * some seconds is once, for two bots hear it at about the same time.  But what
- * a rule did to a message it did once.
+ * ms.  Its moment is what its bot says: corrected for its clock, which each
+ * batch does anew, two of them may have the same.  What changes nothing has
+ * no moment of its own either: the same within some seconds is once, for two
+ * bots hear it at about the same time.  But what a rule did to a message it
+ * did once.
  */
 
 static u_char *
@@ -998,7 +1000,7 @@ entry_head_other(ngx_guildlog_make_t *m, u_char *p, u_char *last)
         return p;
     }
 
-    moment = m->was ? m->event->at
+    moment = m->was ? m->event->at + m->event->ahead
                     : m->event->at / NGX_GUILDLOG_EVENT_MOMENT;
 
     return ngx_slprintf(p, last, ".%L", moment);

@@ -212,7 +212,10 @@ events_parse(ngx_http_guildlog_events_t *events, ngx_guildlog_event_t *event,
 
     /* nothing happened later than now, whatever a clock says */
 
-    event->at = ngx_min(event->at, events->now);
+    if (event->at > events->now) {
+        event->ahead += event->at - events->now;
+        event->at = events->now;
+    }
 
     if (rc == NGX_ERROR) {
         return NGX_ERROR;

@@ -100,6 +100,21 @@ for my $ahead (0, 400, 900, 1000, 1100, 5000, -300, -1000, -90_000_000) {
     }
 }
 
+# who is back within some ms, in a batch that was on its way for so much less that
+# both moments of some of them are the same once they are corrected
+
+{
+    my ($from, @who) = (205 + $n * 5, $n .. $n + 15);
+    my $last = last_id();
+    post({ ahead => 0, way => 8 },
+        map { ([$from, voice($_, $hall)], [$from, voice($_, $stage)]) } @who);
+    post({ ahead => 0, way => 0 },
+        map { [$from + ($_ - $n + 1) / 1000, voice($_, $hall)] } @who);
+    is_deeply recorded($last), { voiceJoin => 16, voiceSwitch => 32 },
+        'who is back within some ms has moved twice';
+    $n += 16;
+}
+
 # another instance hears it at the same time by another clock
 
 for my $ahead (2000, -2000, 86_400_000) {
