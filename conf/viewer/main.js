@@ -114,7 +114,11 @@ async function route() {
         head(address, of);
         shown = next;
         fill(main, shown.node);
-        shown.show(address, of);
+        await next.show(address, of).catch((error) => {
+            if (shown === next) {
+                throw error;
+            }
+        });
     }
 }
 
