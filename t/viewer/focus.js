@@ -21,6 +21,10 @@ export default async function focus() {
         {main_channel: '301'});
     page = await enter(server, '#/tokens');
 
+    // who goes so fast may be told to wait, and the page does
+
+    page.expected = /status of 429/;
+
     await parts();
     await lists();
     await half();
