@@ -55,9 +55,11 @@ async function opened() {
     await page.reload();
     await soon(() => reason(page), 'why 2', '... also after a reload');
 
-    // its place in the list is known some time after
+    // its place in the list is known some time after; one step is enough
     await soon(async () => {
-        await page.getByRole('button', {name: 'Older entry'}).click();
+        if (page.url().endsWith(`entry=${ids[2]}`)) {
+            await page.getByRole('button', {name: 'Older entry'}).click();
+        }
         return reason(page);
     }, 'why 1', 'the entries beside it are a step away');
     is(new URL(page.url()).hash, `#/logs?entry=${ids[1]}`,
