@@ -54,6 +54,9 @@ declare
     oldest   constant bigint := id_time(entry_first(guild, bot, 0,
                                                     9223372036854775807));
     watched  constant smallint[] := alerts_watched(guild, bot);
+    rows     constant bigint := (
+                 select count(*) from log_head h
+                  where h.guild_id = guild and h.bot = check_head.bot);
 begin
     select * into head from log_head h
      where h.guild_id = guild and h.bot = check_head.bot;
@@ -61,13 +64,7 @@ begin
     return query
         select 'log_head', d.what, d.expected, d.found
           from (values
-               ('rows', '1', (
-                    select count(*)::text from log_head h
-                     where h.guild_id = guild and h.bot = check_head.bot),
-                not exists (
-                    select from log_head h
-                     where h.guild_id = guild and h.bot = check_head.bot
-                    having count(*) > 1)),
+               ('rows', '1', rows::text, rows <= 1),
                ('arrival, the last one given', 'at least ' || arrival,
                 coalesce(head.arrival::text, 'none'),
                 arrival <= coalesce(head.arrival, 0)),

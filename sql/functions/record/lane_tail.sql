@@ -97,28 +97,26 @@ begin
     end if;
 
     loop
-        select array_agg(q.head), array_agg(q.lane), array_agg(q.tail),
-               array_agg(q.channel), array_agg(q.n), array_agg(q.turn)
+        select array_agg(u.head), array_agg(u.lane), array_agg(t.tail),
+               array_agg(u.channel), array_agg(u.n), array_agg(t.turn)
           into ends.heads, ends.lanes, ends.tails, ends.channels, grown, turns
-          from (select u.head, u.lane, t.tail, t.turn, u.channel, u.n
-                  from (select u.head, l.guild_id, l.lane, u.channel, u.n
-                          from unnest(their, used, counts)
-                                   u (head, channel, n)
-                         cross join lateral (
-                               select x.guild_id, x.lane from lane x
-                                where x.guild_id = guilds[u.head]
-                                  and x.bot = bots[u.head]
-                                  and (lone is null or x.guild_id = lone)
-                                  and x.channel_id >= u.channel
-                                  and x.channel_id <= u.channel
-                                  and x.state <> 'closed'
-                                order by x.channel_id limit 1) l
-                         order by u.head, l.lane offset 0) u
+          from (select u.head, l.guild_id, l.lane, u.channel, u.n
+                  from unnest(their, used, counts) u (head, channel, n)
                  cross join lateral (
-                       select x.tail, x.turn from lane_tail x
-                        where x.guild_id = u.guild_id and x.lane = u.lane
+                       select x.guild_id, x.lane from lane x
+                        where x.guild_id = guilds[u.head]
+                          and x.bot = bots[u.head]
                           and (lone is null or x.guild_id = lone)
-                        order by x.turn desc limit 1 for update) t) q;
+                          and x.channel_id >= u.channel
+                          and x.channel_id <= u.channel
+                          and x.state <> 'closed'
+                        order by x.channel_id limit 1) l
+                 order by u.head, l.lane offset 0) u
+         cross join lateral (
+               select x.tail, x.turn from lane_tail x
+                where x.guild_id = u.guild_id and x.lane = u.lane
+                  and (lone is null or x.guild_id = lone)
+                order by x.turn desc limit 1 for update) t;
 
         -- one that is closed, or was meanwhile, is opened anew
 
