@@ -105,13 +105,14 @@ sub acted {
 
     my (undef, undef, @packets) = @$act;
     my ($index) = grep { $acts[$_] == $act } 0 .. $#acts;
+    my $every   = option('smoke') ? 0.1 : EVERY;
     my $from    = time;
     my %before = times_of($nginx);
     my (%first, @due);
 
     for my $it (@$guilds) {
         $it->{act} = $index;
-        my $at = $from + EVERY * $it->{n} / @$guilds;
+        my $at = $from + $every * $it->{n} / @$guilds;
         push @due, map { [$at + $_->[0], $it, $_->[1]] } @packets;
     }
     for my $due (sort { $a->[0] <=> $b->[0] } @due) {
