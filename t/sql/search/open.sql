@@ -232,8 +232,10 @@ select is(sum(cardinality(pg_temp.tail(:'admin', :guild, v.by_arrival, 0,
                                        9223372036854775807, 0, :arrival + 9,
                                        v.channel, v.member, v.side)))::int, 0,
           'not those of another channel or member')
-  from (values (true, 900078, null::bigint, null), (true, 77, 900044, 'target'),
-               (false, 900078, null, null), (false, 77, 900044, 'target'))
+  from (values (true, 9000780000000000078, null::bigint, null),
+               (true, 77, 9000440000000000044, 'target'),
+               (false, 9000780000000000078, null, null),
+               (false, 77, 9000440000000000044, 'target'))
        v (by_arrival, channel, member, side);
 select is(pg_temp.tail(:'admin', :guild, false, id_at(:at - 86400000 * 2),
                        id_at(:at - 1000), 0, :arrival, 77, 43, 'executor'),
@@ -245,7 +247,7 @@ select is(pg_temp.tail(:'admin', :guild, false, id_at(:at - 86400000 * 2),
 
 select pg_temp.recorded(:guild, 2100, :at - 7000, 1) \g /dev/null
 select is(pg_temp.tail(:'admin', :guild, true, 0, 9223372036854775807,
-                       :arrival, 9999, channel => 900078), '{}',
+                       :arrival, 9999, channel => 9000780000000000078), '{}',
           'it goes on behind 2,048 events');
 select is(pg_temp.tail(:'admin', :guild, true, 0, 9223372036854775807,
                        :arrival, 9999, bytes => 100000),
