@@ -245,12 +245,9 @@ route_match_change(ngx_guildlog_value_t *v, json_t *change,
                        json_string_value(json_object_get(change, "method")));
     name = ngx_guildlog_json_text(json_object_get(change, "path"));
 
-    path.data = ngx_pnalloc(v->pool, sizeof("/servers/-") - 1 + name.len);
-    if (path.data == NULL) {
+    if (ngx_guildlog_print(v->pool, &path, "/servers/-%V", &name) != NGX_OK) {
         return NGX_ERROR;
     }
-
-    path.len = ngx_sprintf(path.data, "/servers/-%V", &name) - path.data;
 
     route = ngx_guildlog_route_match(NGX_GUILDLOG_API, method, &path, &guild,
                                      pieces, &methods);

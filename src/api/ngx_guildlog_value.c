@@ -141,14 +141,7 @@ value_int(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
         return value_bad(v, field);
     }
 
-    arg->data = ngx_pnalloc(v->pool, NGX_INT64_LEN);
-    if (arg->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    *arg = ngx_guildlog_digits(arg->data, n);
-
-    return NGX_OK;
+    return ngx_guildlog_print(v->pool, arg, "%L", n);
 }
 
 

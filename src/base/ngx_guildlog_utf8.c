@@ -1,13 +1,60 @@
 
 /*
- * UTF-8 by its bytes.
+ * Text: what a format makes, and UTF-8 by its bytes.
  */
 
 #include "base/ngx_guildlog.h"
 
 
+#define PRINT_SHORT  1024
+
+
 static size_t utf8_plain(const u_char *p, size_t len);
 static size_t utf8_rune(const u_char *p, size_t len);
+
+
+ngx_int_t
+ngx_guildlog_print(ngx_pool_t *pool, ngx_str_t *text, const char *fmt, ...)
+{
+    u_char     buf[PRINT_SHORT], *last;
+    size_t     size;
+    va_list    args;
+    ngx_str_t  made;
+
+    size = sizeof(buf);
+    made.data = buf;
+
+    for ( ;; ) {
+        va_start(args, fmt);
+        last = ngx_vslprintf(made.data, made.data + size, fmt, args);
+        va_end(args);
+
+        made.len = last - made.data;
+
+        if (made.len < size) {
+            break;
+        }
+
+        size *= 2;
+
+        made.data = ngx_pnalloc(pool, size);
+        if (made.data == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
+    if (made.data == buf) {
+        made.data = ngx_pstrdup(pool, &made);
+    }
+
+    *text = made;
+
+    /* it may be a secret */
+
+    ngx_explicit_memzero(buf, ngx_min(made.len, sizeof(buf)));
+
+    return text->data ? NGX_OK : NGX_ERROR;
+}
 
 
 size_t

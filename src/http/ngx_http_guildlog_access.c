@@ -389,9 +389,8 @@ limit_address(ngx_http_request_t *r, ngx_str_t *address)
 static ngx_int_t
 limit_headers(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx)
 {
-    u_char      *p;
-    ngx_str_t    value;
-    ngx_uint_t   i, reset, n[4];
+    ngx_str_t   value;
+    ngx_uint_t  i, reset, n[4];
 
     static const char  *names[] = {
         "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
@@ -413,19 +412,12 @@ limit_headers(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx)
         }
     }
 
-    p = ngx_pnalloc(r->pool, sizeof("\"default\";r=;t=") + 2 * NGX_INT_T_LEN);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    value.data = p;
-    value.len = ngx_sprintf(p, "\"default\";r=%ui;t=%ui",
-                            ctx->limit.remaining, reset)
-                - p;
-
-    if (ngx_http_guildlog_response_header(r, "RateLimit-Policy",
-                                          &ctx->charged->policy)
-        == NULL
+    if (ngx_guildlog_print(r->pool, &value, "\"default\";r=%ui;t=%ui",
+                           ctx->limit.remaining, reset)
+        != NGX_OK
+        || ngx_http_guildlog_response_header(r, "RateLimit-Policy",
+                                             &ctx->charged->policy)
+           == NULL
         || ngx_http_guildlog_response_header(r, "RateLimit", &value) == NULL)
     {
         return NGX_ERROR;

@@ -620,14 +620,11 @@ conf_limit_add_zone(ngx_conf_t *cf, ngx_str_t *name, size_t size)
     ngx_shm_zone_t                 *zone;
     ngx_http_guildlog_main_conf_t  *gmcf;
 
-    prefixed.len = sizeof(CONF_LIMIT_ZONE) - 1 + name->len;
-    prefixed.data = ngx_pnalloc(cf->pool, prefixed.len);
-
-    if (prefixed.data == NULL) {
+    if (ngx_guildlog_print(cf->pool, &prefixed, CONF_LIMIT_ZONE "%V", name)
+        != NGX_OK)
+    {
         return NULL;
     }
-
-    ngx_sprintf(prefixed.data, CONF_LIMIT_ZONE "%V", name);
 
     zone = ngx_http_guildlog_conf_zone(cf, &prefixed, size,
                                        ngx_guildlog_limit_init_zone);
@@ -714,7 +711,6 @@ conf_limit_key(ngx_conf_t *cf, void *field, ngx_str_t *value)
 static char *
 conf_limit_init(ngx_conf_t *cf, ngx_http_guildlog_limit_conf_t *limit)
 {
-    u_char           *p;
     const ngx_str_t  *key;
 
     static const ngx_str_t  none = ngx_null_string;
@@ -728,28 +724,14 @@ conf_limit_init(ngx_conf_t *cf, ngx_http_guildlog_limit_conf_t *limit)
 
     key = limit->key ? &limit->key->value : &none;
 
-    p = ngx_pnalloc(cf->pool, sizeof("/ : ") + 3 * NGX_INT_T_LEN + key->len);
-    if (p == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    limit->prefix.data = p;
-    limit->prefix.len = ngx_sprintf(p, "%ui/%M %uz:%V ", limit->requests,
-                                    limit->window, key->len, key)
-                        - p;
-
-    p = ngx_pnalloc(cf->pool, sizeof("\"default\";q=;w=") + 2 * NGX_INT_T_LEN);
-    if (p == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    limit->policy.data = p;
-    limit->policy.len = ngx_sprintf(p, "\"default\";q=%ui;w=%M",
-                                    limit->requests,
-                                    (limit->window + 999) / 1000)
-                        - p;
-
-    return NGX_CONF_OK;
+    return ngx_guildlog_print(cf->pool, &limit->prefix, "%ui/%M %uz:%V ",
+                              limit->requests, limit->window, key->len, key)
+           == NGX_OK
+           && ngx_guildlog_print(cf->pool, &limit->policy,
+                                 "\"default\";q=%ui;w=%M", limit->requests,
+                                 (limit->window + 999) / 1000)
+              == NGX_OK
+           ? NGX_CONF_OK : NGX_CONF_ERROR;
 }
 
 

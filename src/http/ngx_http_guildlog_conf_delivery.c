@@ -143,7 +143,7 @@ ngx_http_guildlog_conf_delivery_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
 {
     ngx_http_guildlog_main_conf_t *gmcf = conf;
 
-    u_char                         buf[512], *p;
+    u_char                         buf[512];
     ngx_str_t                     *args, text;
     ngx_uint_t                     bot, i;
     ngx_guildlog_delivery_conf_t  *delivery;
@@ -182,16 +182,10 @@ ngx_http_guildlog_conf_delivery_bot_token(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_ERROR;
     }
 
-    p = ngx_pnalloc(cf->pool, sizeof("Bot ") - 1 + text.len);
-    if (p == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    delivery->bots[bot].data = p;
-    delivery->bots[bot].len = ngx_sprintf(p, "Bot %V", &text) - p;
-
-    if (conf_delivery_bot_id(cf->pool, &text, &delivery->applications[bot])
-        != NGX_OK)
+    if (ngx_guildlog_print(cf->pool, &delivery->bots[bot], "Bot %V", &text)
+        != NGX_OK
+        || conf_delivery_bot_id(cf->pool, &text, &delivery->applications[bot])
+           != NGX_OK)
     {
         return NGX_CONF_ERROR;
     }
@@ -393,21 +387,15 @@ ngx_http_guildlog_conf_delivery_init(ngx_conf_t *cf,
 static ngx_int_t
 conf_delivery_name(ngx_conf_t *cf, ngx_str_t *node)
 {
-    size_t   size;
     u_char  *p;
 
-    size = cf->cycle->hostname.len + 10;
-
-    node->data = ngx_pnalloc(cf->pool, size);
-    if (node->data == NULL) {
+    if (ngx_guildlog_print(cf->pool, node, "%V-%08xD", &cf->cycle->hostname,
+                           ngx_crc32_long(cf->cycle->prefix.data,
+                                          cf->cycle->prefix.len))
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
-
-    node->len = ngx_snprintf(node->data, size, "%V-%08xD",
-                             &cf->cycle->hostname,
-                             ngx_crc32_long(cf->cycle->prefix.data,
-                                            cf->cycle->prefix.len))
-                - node->data;
 
     for (p = node->data; p < node->data + node->len; p++) {
         if (ngx_strchr(CONF_DELIVERY_NOT_IN_NODE, *p)) {
@@ -617,16 +605,13 @@ conf_message_init(ngx_conf_t *cf, ngx_guildlog_delivery_conf_t *delivery)
     for (bot = 0; bot < NGX_GUILDLOG_BOTS; bot++) {
         name = &delivery->webhook_names[bot];
 
-        name->data = ngx_pnalloc(cf->pool, delivery->webhook_name.len
-                                           + sizeof(CONF_MESSAGE_PRO) - 1);
-        if (name->data == NULL) {
+        if (ngx_guildlog_print(cf->pool, name, "%V%s", &delivery->webhook_name,
+                               bot == NGX_GUILDLOG_BOT_PRO ? CONF_MESSAGE_PRO
+                                                           : "")
+            != NGX_OK)
+        {
             return NGX_ERROR;
         }
-
-        name->len = ngx_sprintf(name->data, "%V%s", &delivery->webhook_name,
-                                bot == NGX_GUILDLOG_BOT_PRO ? CONF_MESSAGE_PRO
-                                                            : "")
-                    - name->data;
 
         ngx_guildlog_json_init(&w, cf->pool, 64 + name->len + avatar->len);
         ngx_guildlog_json_begin(&w, '{');

@@ -285,7 +285,6 @@ char *
 ngx_http_guildlog_conf_login_merge(ngx_conf_t *cf,
     ngx_http_guildlog_loc_conf_t *conf)
 {
-    u_char                          *p;
     ngx_str_t                        origin, path;
     ngx_http_core_loc_conf_t        *clcf;
     ngx_http_guildlog_main_conf_t   *gmcf;
@@ -335,15 +334,9 @@ ngx_http_guildlog_conf_login_merge(ngx_conf_t *cf,
     conf_login_split(&gmcf->delivery.style.viewer, &origin, &login->viewer);
     conf_login_split(&gmcf->delivery.platform.text, &origin, &path);
 
-    p = ngx_pnalloc(cf->pool, origin.len + page.len);
-    if (p == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    login->authorize.data = p;
-    login->authorize.len = ngx_sprintf(p, "%V%V", &origin, &page) - p;
-
-    return NGX_CONF_OK;
+    return ngx_guildlog_print(cf->pool, &login->authorize, "%V%V", &origin,
+                              &page)
+           == NGX_OK ? NGX_CONF_OK : NGX_CONF_ERROR;
 }
 
 
@@ -383,27 +376,15 @@ ngx_int_t
 ngx_http_guildlog_viewer_policy(ngx_conf_t *cf,
     ngx_http_guildlog_loc_conf_t *conf)
 {
-    u_char  *p;
-
     static const char  policy[] =
         "default-src 'none'; script-src 'self'; style-src 'self'; "
         "img-src 'self'%s; connect-src 'self'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors%V; "
         "require-trusted-types-for 'script'; trusted-types 'none'";
 
-    p = ngx_pnalloc(cf->pool, sizeof(policy) + sizeof(VIEWER_IMAGES)
-                              + conf->frames.len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    conf->viewer.data = p;
-    conf->viewer.len = ngx_sprintf(p, policy,
-                                   conf->images ? " " VIEWER_IMAGES : "",
-                                   &conf->frames)
-                       - p;
-
-    return NGX_OK;
+    return ngx_guildlog_print(cf->pool, &conf->viewer, policy,
+                              conf->images ? " " VIEWER_IMAGES : "",
+                              &conf->frames);
 }
 
 
@@ -436,15 +417,8 @@ viewer_ancestor(ngx_conf_t *cf, void *field, ngx_str_t *value)
         return NGX_CONF_ERROR;
     }
 
-    p = ngx_pnalloc(cf->pool, ancestors->len + 1 + value->len);
-    if (p == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    ancestors->len = ngx_sprintf(p, "%V %V", ancestors, value) - p;
-    ancestors->data = p;
-
-    return NGX_CONF_OK;
+    return ngx_guildlog_print(cf->pool, ancestors, "%V %V", ancestors, value)
+           == NGX_OK ? NGX_CONF_OK : NGX_CONF_ERROR;
 }
 
 

@@ -278,10 +278,8 @@ export_cleanup(void *data)
 static ngx_int_t
 export_header(ngx_http_guildlog_call_t *call)
 {
-    u_char              *p;
     ngx_tm_t             tm;
     ngx_str_t            value;
-    const char          *suffix;
     ngx_http_request_t  *r;
 
     static const ngx_str_t  csv = ngx_string("text/csv");
@@ -289,27 +287,18 @@ export_header(ngx_http_guildlog_call_t *call)
 
     r = call->request;
 
-    p = ngx_pnalloc(r->pool,
-                    sizeof("attachment; filename="
-                           "\"logs--19700101-000000.ndjson\"")
-                    + call->guild.len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
     ngx_gmtime(ngx_time(), &tm);
-    suffix = call->export->lines ? "ndjson" : "csv";
 
-    value.data = p;
-    value.len = ngx_sprintf(p, "attachment; filename=\"logs-%V-%4d%02d%02d"
-                            "-%02d%02d%02d.%s\"",
-                            &call->guild, tm.ngx_tm_year, tm.ngx_tm_mon,
-                            tm.ngx_tm_mday, tm.ngx_tm_hour, tm.ngx_tm_min,
-                            tm.ngx_tm_sec, suffix)
-                - p;
-
-    if (ngx_http_guildlog_response_header(r, "Content-Disposition", &value)
-        == NULL)
+    if (ngx_guildlog_print(r->pool, &value,
+                           "attachment; filename="
+                           "\"logs-%V-%4d%02d%02d-%02d%02d%02d.%s\"",
+                           &call->guild, tm.ngx_tm_year, tm.ngx_tm_mon,
+                           tm.ngx_tm_mday, tm.ngx_tm_hour, tm.ngx_tm_min,
+                           tm.ngx_tm_sec, call->export->lines ? "ndjson"
+                                                              : "csv")
+        != NGX_OK
+        || ngx_http_guildlog_response_header(r, "Content-Disposition", &value)
+           == NULL)
     {
         return NGX_ERROR;
     }

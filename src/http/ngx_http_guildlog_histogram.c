@@ -194,13 +194,14 @@ histogram_count(ngx_http_guildlog_call_t *call,
 static ngx_int_t
 histogram_search(ngx_http_guildlog_call_t *call)
 {
-    u_char                         *p;
     ngx_int_t                       rc;
     ngx_str_t                      *args;
+    ngx_pool_t                     *pool;
     ngx_http_guildlog_histogram_t  *histogram;
 
     static const ngx_str_t  none = ngx_null_string;
 
+    pool = call->request->pool;
     histogram = call->histogram;
 
     if (histogram->slots.n == 0) {
@@ -210,15 +211,15 @@ histogram_search(ngx_http_guildlog_call_t *call)
     args = call->args;
     ngx_memcpy(args, histogram->args, sizeof(histogram->args));
 
-    p = ngx_pnalloc(call->request->pool, 2 * NGX_INT64_LEN);
-    if (p == NULL) {
+    if (ngx_guildlog_print(pool, &args[NGX_HTTP_GUILDLOG_FILTER_AFTER], "%L",
+                           histogram->from - 1)
+        != NGX_OK
+        || ngx_guildlog_print(pool, &args[NGX_HTTP_GUILDLOG_FILTER_BEFORE],
+                              "%L", histogram->to)
+           != NGX_OK)
+    {
         return NGX_ERROR;
     }
-
-    args[NGX_HTTP_GUILDLOG_FILTER_AFTER] =
-                                ngx_guildlog_digits(p, histogram->from - 1);
-    args[NGX_HTTP_GUILDLOG_FILTER_BEFORE] =
-                       ngx_guildlog_digits(p + NGX_INT64_LEN, histogram->to);
 
     rc = ngx_http_guildlog_search_start(call, &none, &none, 0, histogram_send,
                                         histogram_failed);

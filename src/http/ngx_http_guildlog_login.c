@@ -225,7 +225,6 @@ login_page(ngx_http_request_t *r)
 static ngx_int_t
 login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
 {
-    u_char                      *p;
     ngx_str_t                    cookie, uri, query, to;
     ngx_guildlog_login_start_t   start;
     ngx_guildlog_login_person_t  person;
@@ -274,13 +273,11 @@ login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
         return NGX_ERROR;
     }
 
-    p = ngx_pnalloc(r->pool, login->authorize.len + 1 + query.len);
-    if (p == NULL) {
+    if (ngx_guildlog_print(r->pool, &to, "%V?%V", &login->authorize, &query)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
-
-    to.data = p;
-    to.len = ngx_sprintf(p, "%V?%V", &login->authorize, &query) - p;
 
     return login_go(r, &to);
 }
@@ -374,22 +371,17 @@ static ngx_int_t
 login_use(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
     const ngx_str_t *state)
 {
-    u_char                          *p;
     ngx_str_t                        key;
     ngx_guildlog_limit_t             limit;
     ngx_http_guildlog_limit_conf_t  *starts;
 
     starts = login->starts;
 
-    key.len = starts->prefix.len + state->len;
-    key.data = ngx_pnalloc(r->pool, key.len);
-
-    if (key.data == NULL) {
+    if (ngx_guildlog_print(r->pool, &key, "%V%V", &starts->prefix, state)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
-
-    p = ngx_cpymem(key.data, starts->prefix.data, starts->prefix.len);
-    ngx_memcpy(p, state->data, state->len);
 
     return ngx_guildlog_limit_take(starts->zone, &key, starts->requests,
                                    starts->window, &limit,
@@ -598,17 +590,8 @@ login_redirect_uri(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
-    uri->data = ngx_pnalloc(r->pool, origin.len + login->prefix.len
-                                     + sizeof("/callback"));
-    if (uri->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    uri->len = ngx_sprintf(uri->data, "%V%V/callback", &origin,
-                           &login->prefix)
-               - uri->data;
-
-    return NGX_OK;
+    return ngx_guildlog_print(r->pool, uri, "%V%V/callback", &origin,
+                              &login->prefix);
 }
 
 
@@ -635,7 +618,6 @@ static ngx_int_t
 login_tell(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
     ngx_uint_t about)
 {
-    size_t      len;
     ngx_str_t   page;
     ngx_uint_t  i;
 
@@ -656,17 +638,13 @@ login_tell(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
         }
     }
 
-    len = sizeof(format) + ngx_strlen(login_texts[i].text) + login->prefix.len;
-
-    page.data = ngx_pnalloc(r->pool, len);
-
-    if (page.data == NULL || login_headers(r) != NGX_OK) {
+    if (ngx_guildlog_print(r->pool, &page, format, login_texts[i].text,
+                           &login->prefix)
+        != NGX_OK
+        || login_headers(r) != NGX_OK)
+    {
         return NGX_ERROR;
     }
-
-    page.len = ngx_sprintf(page.data, format, login_texts[i].text,
-                           &login->prefix)
-               - page.data;
 
     return ngx_http_guildlog_response_send(r, login_texts[i].status, &type,
                                            &page);
@@ -829,25 +807,15 @@ static ngx_int_t
 session_set(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
     ngx_http_guildlog_session_e which, const ngx_str_t *value, time_t lives)
 {
-    ngx_str_t         text;
-    const ngx_str_t  *name;
+    ngx_str_t  text;
 
-    static const char  format[] =
-        "%V=%V; Path=/; Max-Age=%T; HttpOnly; SameSite=Lax%s";
-
-    name = session_name(r, login, which);
-
-    text.data = ngx_pnalloc(r->pool, sizeof(format) + name->len + value->len
-                                     + NGX_TIME_T_LEN + sizeof("; Secure"));
-    if (text.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    text.len = ngx_sprintf(text.data, format, name, value, lives,
-                           session_is_secure(r, login) ? "; Secure" : "")
-               - text.data;
-
-    return ngx_http_guildlog_response_header_add(r->main, "Set-Cookie", &text)
+    return ngx_guildlog_print(r->pool, &text, "%V=%V; Path=/; Max-Age=%T; "
+                              "HttpOnly; SameSite=Lax%s",
+                              session_name(r, login, which), value, lives,
+                              session_is_secure(r, login) ? "; Secure" : "")
+           == NGX_OK
+           && ngx_http_guildlog_response_header_add(r->main, "Set-Cookie",
+                                                    &text)
            ? NGX_OK : NGX_ERROR;
 }
 
@@ -878,17 +846,9 @@ session_origin(ngx_http_request_t *r,
         host.len = r->host_end - r->host_start;
     }
 
-    origin->data = ngx_pnalloc(r->pool, sizeof("https://") + host.len);
-    if (origin->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    origin->len = ngx_sprintf(origin->data, "%s://%V",
+    return ngx_guildlog_print(r->pool, origin, "%s://%V",
                               session_is_secure(r, login) ? "https" : "http",
-                              &host)
-                  - origin->data;
-
-    return NGX_OK;
+                              &host);
 }
 
 

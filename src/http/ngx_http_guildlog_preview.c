@@ -24,7 +24,6 @@ static void preview_overlay(ngx_guildlog_message_conf_t *conf,
 ngx_int_t
 ngx_http_guildlog_preview_bound(ngx_http_guildlog_call_t *call)
 {
-    u_char      *p;
     json_t      *bot, *fields[NGX_GUILDLOG_ENTRY_FIELDS];
     ngx_int_t    rc;
     ngx_str_t    error;
@@ -44,14 +43,10 @@ ngx_http_guildlog_preview_bound(ngx_http_guildlog_call_t *call)
     rc = ngx_guildlog_entry_check(pool, json_object_get(call->json, "entry"),
                                   0, fields, &error);
 
-    if (rc == NGX_DECLINED) {
-        p = ngx_pnalloc(pool, sizeof("entry.") - 1 + error.len);
-        if (p == NULL) {
-            return NGX_ERROR;
-        }
-
-        error.len = ngx_sprintf(p, "entry.%V", &error) - p;
-        error.data = p;
+    if (rc == NGX_DECLINED
+        && ngx_guildlog_print(pool, &error, "entry.%V", &error) != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
     if (rc != NGX_OK) {
@@ -107,19 +102,13 @@ ngx_http_guildlog_preview_answer(ngx_http_guildlog_call_t *call,
     preview_overlay(&entry.conf, json_object_get(call->json, "settings"));
 
     if (ngx_guildlog_message_build(r->pool, &entry, 1, &message, &packed)
-        != NGX_OK)
+        != NGX_OK
+        || ngx_guildlog_print(r->pool, &body, "{\"message\":%V}",
+                              &message.json)
+           != NGX_OK)
     {
         return NGX_ERROR;
     }
-
-    body.data = ngx_pnalloc(r->pool, sizeof("{\"message\":}") - 1
-                                     + message.json.len);
-    if (body.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    body.len = ngx_sprintf(body.data, "{\"message\":%V}", &message.json)
-               - body.data;
 
     return ngx_http_guildlog_response_json(r, NGX_HTTP_OK, &body);
 }

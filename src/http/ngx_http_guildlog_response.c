@@ -523,15 +523,9 @@ ngx_http_guildlog_response_header_number(ngx_http_request_t *r,
 {
     ngx_str_t  value;
 
-    value.data = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
-    if (value.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    value.len = ngx_sprintf(value.data, "%ui", n) - value.data;
-
-    return ngx_http_guildlog_response_header(r, name, &value) ? NGX_OK
-                                                              : NGX_ERROR;
+    return ngx_guildlog_print(r->pool, &value, "%ui", n) == NGX_OK
+           && ngx_http_guildlog_response_header(r, name, &value)
+           ? NGX_OK : NGX_ERROR;
 }
 
 

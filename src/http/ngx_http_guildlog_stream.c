@@ -72,13 +72,13 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
 static ngx_int_t
 stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
-    u_char                        *p;
     ngx_int_t                      rc;
     ngx_str_t                      text, reset;
     ngx_http_request_t            *r;
     ngx_http_guildlog_listener_t  *listener;
 
     static const ngx_str_t  type = ngx_string("text/event-stream");
+    static const ngx_str_t  none = ngx_string("");
     static const ngx_str_t  no = ngx_string("no");
 
     r = call->request;
@@ -111,25 +111,12 @@ stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 
     reset = ngx_http_guildlog_log_text(result, 0, REASON);
 
-    p = ngx_pnalloc(r->pool,
-                    sizeof(":\nretry: 1000\nid: \nevent: reset\ndata: \n\n")
-                    + NGX_INT64_LEN + reset.len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    text.data = p;
-
-    p = ngx_sprintf(p, ":\nretry: 1000\nid: %L\n", listener->since);
-
-    if (reset.data) {
-        p = ngx_sprintf(p, "event: reset\ndata: %V\n", &reset);
-    }
-
-    *p++ = '\n';
-    text.len = p - text.data;
-
-    if (stream_say(listener, &text) == NGX_ERROR
+    if (ngx_guildlog_print(r->pool, &text, ":\nretry: 1000\nid: %L\n%s%V%s\n",
+                           listener->since,
+                           reset.data ? "event: reset\ndata: " : "",
+                           reset.data ? &reset : &none, reset.data ? "\n" : "")
+        != NGX_OK
+        || stream_say(listener, &text) == NGX_ERROR
         || ngx_http_guildlog_stream_feed_join(listener) != NGX_OK)
     {
         return NGX_ERROR;

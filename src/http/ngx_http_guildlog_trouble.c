@@ -278,9 +278,8 @@ trouble_is_elsewhere(ngx_http_guildlog_probe_t *probe)
 static ngx_int_t
 trouble_report(ngx_http_guildlog_call_t *call)
 {
-    ngx_str_t            *refused;
-    ngx_uint_t            i;
-    ngx_guildlog_json_t   w;
+    ngx_uint_t           i;
+    ngx_guildlog_json_t  w;
 
     ngx_guildlog_json_init(&w, call->request->pool, 1024);
     ngx_guildlog_json_begin(&w, '[');
@@ -292,20 +291,14 @@ trouble_report(ngx_http_guildlog_call_t *call)
     ngx_guildlog_json_end(&w);
 
     if (ngx_guildlog_json_written(&w, &call->args[TROUBLE_ARG_PROBES])
-        != NGX_OK)
+        != NGX_OK
+        || ngx_guildlog_print(call->request->pool,
+                              &call->args[TROUBLE_ARG_REFUSED], "%ui",
+                              call->trouble->refused)
+           != NGX_OK)
     {
         return NGX_ERROR;
     }
-
-    refused = &call->args[TROUBLE_ARG_REFUSED];
-
-    refused->data = ngx_pnalloc(call->request->pool, NGX_INT_T_LEN);
-    if (refused->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    refused->len = ngx_sprintf(refused->data, "%ui", call->trouble->refused)
-                   - refused->data;
 
     call->nargs = TROUBLE_REPORT_ARGS;
 

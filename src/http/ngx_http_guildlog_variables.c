@@ -138,14 +138,8 @@ variables_number(ngx_http_request_t *r, ngx_http_variable_value_t *v,
 {
     ngx_str_t  value;
 
-    value.data = ngx_pnalloc(r->pool, 2 * NGX_INT_T_LEN + 1);
-    if (value.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    value.len = ngx_sprintf(value.data, format, n, m) - value.data;
-
-    return variables_value(v, &value);
+    return ngx_guildlog_print(r->pool, &value, format, n, m) == NGX_OK
+           ? variables_value(v, &value) : NGX_ERROR;
 }
 
 
@@ -337,12 +331,9 @@ ngx_http_guildlog_types_answer(ngx_http_guildlog_call_t *call,
         sum = ngx_crc32_long(body.data, body.len);
     }
 
-    etag.data = ngx_pnalloc(r->pool, sizeof("\"ffffffff\"") - 1);
-    if (etag.data == NULL) {
+    if (ngx_guildlog_print(r->pool, &etag, "\"%08xD\"", sum) != NGX_OK) {
         return NGX_ERROR;
     }
-
-    etag.len = ngx_sprintf(etag.data, "\"%08xD\"", sum) - etag.data;
 
     r->headers_out.etag = ngx_http_guildlog_response_header(r, "ETag", &etag);
     if (r->headers_out.etag == NULL) {

@@ -292,25 +292,14 @@ visit_copy(ngx_pool_t *pool, ngx_str_t *text)
 static ngx_int_t
 visit_bearer(ngx_http_guildlog_visit_t *visit)
 {
-    u_char     *p;
-    ngx_str_t  *access;
-
-    access = &visit->person.access;
-
-    p = ngx_pnalloc(visit->pool, sizeof("Bearer ") - 1 + access->len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
     ngx_memzero(&visit->ask.request, sizeof(ngx_guildlog_platform_request_t));
 
     visit->ask.who = NGX_GUILDLOG_ASKS_PERSON;
     visit->ask.rank = 0;
     visit->ask.request.method = "GET";
-    visit->ask.authorization.data = p;
-    visit->ask.authorization.len = ngx_sprintf(p, "Bearer %V", access) - p;
 
-    return NGX_OK;
+    return ngx_guildlog_print(visit->pool, &visit->ask.authorization,
+                              "Bearer %V", &visit->person.access);
 }
 
 

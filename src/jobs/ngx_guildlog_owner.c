@@ -25,7 +25,6 @@ ngx_int_t
 ngx_guildlog_owner_self(ngx_pool_t *pool, const ngx_str_t *node,
     ngx_str_t *owner)
 {
-    size_t     size;
     ssize_t    n;
     u_char     boot_id[OWNER_BOOT];
     u_char     link[OWNER_SPACE];
@@ -40,19 +39,8 @@ ngx_guildlog_owner_self(ngx_pool_t *pool, const ngx_str_t *node,
     space.data = link;
     space.len = n > 0 ? n : 0;
 
-    size = node->len + boot.len + space.len + sizeof("////")
-           + NGX_INT64_LEN * 2;
-
-    owner->data = ngx_pnalloc(pool, size);
-    if (owner->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    owner->len = ngx_snprintf(owner->data, size, "%V/%V/%V/%P/%uL", node, &boot,
-                              &space, ngx_pid, owner_start(ngx_pid))
-                 - owner->data;
-
-    return NGX_OK;
+    return ngx_guildlog_print(pool, owner, "%V/%V/%V/%P/%uL", node, &boot,
+                              &space, ngx_pid, owner_start(ngx_pid));
 }
 
 

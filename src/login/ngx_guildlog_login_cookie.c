@@ -145,15 +145,12 @@ ngx_guildlog_login_cookie_access(ngx_pool_t *pool,
 {
     ngx_str_t  plain;
 
-    plain.data = ngx_pnalloc(pool, person->session.len + 1
-                                   + person->access.len);
-    if (plain.data == NULL) {
+    if (ngx_guildlog_print(pool, &plain, "%V.%V", &person->session,
+                           &person->access)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
-
-    plain.len = ngx_sprintf(plain.data, "%V.%V", &person->session,
-                            &person->access)
-                - plain.data;
 
     return cookie_seal(pool, keys, COOKIE_ACCESS, &plain, sealed);
 }
@@ -244,15 +241,7 @@ static ngx_int_t
 cookie_owner(ngx_pool_t *pool, const ngx_guildlog_login_keys_t *keys,
     const char *what, ngx_str_t *owner)
 {
-    owner->data = ngx_pnalloc(pool, ngx_strlen(what) + keys->client.len);
-    if (owner->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    owner->len = ngx_sprintf(owner->data, "%s%V", what, &keys->client)
-                 - owner->data;
-
-    return NGX_OK;
+    return ngx_guildlog_print(pool, owner, "%s%V", what, &keys->client);
 }
 
 

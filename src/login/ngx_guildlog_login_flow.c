@@ -21,13 +21,9 @@ ngx_guildlog_login_flow_query(ngx_pool_t *pool, const ngx_str_t *client,
     const ngx_str_t *scope, const ngx_str_t *redirect,
     const ngx_guildlog_login_start_t *start, ngx_str_t *query)
 {
-    u_char     *p, hash[32], code[FLOW_CODE], state[NGX_GUILDLOG_LOGIN_DIGITS];
-    u_char      buf[FLOW_CODE];
-    ngx_str_t   who, what, where, verifier, challenge, nonce;
-
-    static const char  format[] =
-        "response_type=code&client_id=%V&scope=%V&redirect_uri=%V&state=%V"
-        "&code_challenge=%V&code_challenge_method=S256";
+    u_char     hash[32], code[FLOW_CODE], state[NGX_GUILDLOG_LOGIN_DIGITS];
+    u_char     buf[FLOW_CODE];
+    ngx_str_t  who, what, where, verifier, challenge, nonce;
 
     if (flow_escape(pool, client, &who) != NGX_OK
         || flow_escape(pool, scope, &what) != NGX_OK
@@ -51,18 +47,10 @@ ngx_guildlog_login_flow_query(ngx_pool_t *pool, const ngx_str_t *client,
                              sizeof(start->state))
                 - state;
 
-    p = ngx_pnalloc(pool, sizeof(format) + who.len + what.len + where.len
-                          + nonce.len + challenge.len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    query->data = p;
-    query->len = ngx_sprintf(p, format, &who, &what, &where, &nonce,
-                             &challenge)
-                 - p;
-
-    return NGX_OK;
+    return ngx_guildlog_print(pool, query, "response_type=code&client_id=%V"
+                              "&scope=%V&redirect_uri=%V&state=%V"
+                              "&code_challenge=%V&code_challenge_method=S256",
+                              &who, &what, &where, &nonce, &challenge);
 }
 
 
@@ -71,12 +59,8 @@ ngx_guildlog_login_flow_form(ngx_pool_t *pool, const ngx_str_t *code,
     const ngx_str_t *redirect, const ngx_guildlog_login_start_t *start,
     ngx_str_t *form)
 {
-    u_char     *p, buf[FLOW_CODE];
-    ngx_str_t   what, where, verifier;
-
-    static const char  format[] =
-        "grant_type=authorization_code&code=%V&redirect_uri=%V"
-        "&code_verifier=%V";
+    u_char     buf[FLOW_CODE];
+    ngx_str_t  what, where, verifier;
 
     if (flow_escape(pool, code, &what) != NGX_OK
         || flow_escape(pool, redirect, &where) != NGX_OK)
@@ -86,16 +70,9 @@ ngx_guildlog_login_flow_form(ngx_pool_t *pool, const ngx_str_t *code,
 
     flow_base64url(start->verifier, sizeof(start->verifier), buf, &verifier);
 
-    p = ngx_pnalloc(pool, sizeof(format) + what.len + where.len
-                          + verifier.len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    form->data = p;
-    form->len = ngx_sprintf(p, format, &what, &where, &verifier) - p;
-
-    return NGX_OK;
+    return ngx_guildlog_print(pool, form, "grant_type=authorization_code"
+                              "&code=%V&redirect_uri=%V&code_verifier=%V",
+                              &what, &where, &verifier);
 }
 
 
@@ -104,17 +81,8 @@ ngx_guildlog_login_flow_session(ngx_pool_t *pool,
     const ngx_guildlog_login_person_t *person, const char *rights,
     ngx_str_t *text)
 {
-    text->data = ngx_pnalloc(pool, sizeof("~..") + person->session.len
-                                   + person->user.len + ngx_strlen(rights));
-    if (text->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    text->len = ngx_sprintf(text->data, "~%V.%V.%s", &person->session,
-                            &person->user, rights)
-                - text->data;
-
-    return NGX_OK;
+    return ngx_guildlog_print(pool, text, "~%V.%V.%s", &person->session,
+                              &person->user, rights);
 }
 
 
@@ -126,21 +94,17 @@ ngx_guildlog_login_flow_basic(ngx_pool_t *pool, const ngx_str_t *client,
     ngx_str_t   who, what, plain, code;
 
     if (flow_escape(pool, client, &who) != NGX_OK
-        || flow_escape(pool, secret, &what) != NGX_OK)
+        || flow_escape(pool, secret, &what) != NGX_OK
+        || ngx_guildlog_print(pool, &plain, "%V:%V", &who, &what) != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    plain.len = who.len + 1 + what.len;
-    plain.data = ngx_pnalloc(pool, plain.len);
     p = ngx_pnalloc(pool, sizeof("Basic ") - 1
                           + ngx_base64_encoded_length(plain.len));
-
-    if (plain.data == NULL || p == NULL) {
+    if (p == NULL) {
         return NGX_ERROR;
     }
-
-    (void) ngx_sprintf(plain.data, "%V:%V", &who, &what);
 
     basic->data = p;
 

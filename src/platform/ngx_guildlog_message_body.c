@@ -612,17 +612,12 @@ message_embed_person(ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     (void) ngx_guildlog_message_text_user(&text, &who->name, text.left, 0);
     ngx_guildlog_message_text_close(&text, all, &embed->person);
 
-    if (ngx_guildlog_value_is_hash(&who->avatar)) {
-        embed->picture.data = ngx_pnalloc(pool, sizeof(MESSAGE_PICTURE)
-                                                + who->id.len
-                                                + who->avatar.len);
-        if (embed->picture.data == NULL) {
-            return NGX_ERROR;
-        }
-
-        embed->picture.len = ngx_sprintf(embed->picture.data, MESSAGE_PICTURE,
-                                         &who->id, &who->avatar)
-                             - embed->picture.data;
+    if (ngx_guildlog_value_is_hash(&who->avatar)
+        && ngx_guildlog_print(pool, &embed->picture, MESSAGE_PICTURE, &who->id,
+                              &who->avatar)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
     return message_profile(pool, &who->id, &embed->profile);
@@ -640,16 +635,8 @@ message_embed_describe(ngx_pool_t *pool, const ngx_str_t *sentence,
         return NGX_OK;
     }
 
-    embed->description.data = ngx_pnalloc(pool, sentence->len + 1 + rest->len);
-    if (embed->description.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    embed->description.len = ngx_sprintf(embed->description.data, "%V\n%V",
-                                         sentence, rest)
-                             - embed->description.data;
-
-    return NGX_OK;
+    return ngx_guildlog_print(pool, &embed->description, "%V\n%V", sentence,
+                              rest);
 }
 
 
@@ -870,12 +857,5 @@ message_button_label(ngx_pool_t *pool, const ngx_guildlog_message_item_t *item,
 static ngx_int_t
 message_profile(ngx_pool_t *pool, const ngx_str_t *id, ngx_str_t *url)
 {
-    url->data = ngx_pnalloc(pool, sizeof(MESSAGE_PROFILE) + id->len);
-    if (url->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    url->len = ngx_sprintf(url->data, MESSAGE_PROFILE "%V", id) - url->data;
-
-    return NGX_OK;
+    return ngx_guildlog_print(pool, url, MESSAGE_PROFILE "%V", id);
 }

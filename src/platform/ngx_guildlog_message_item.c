@@ -12,9 +12,6 @@
 
 #define MESSAGE_LINK_LAST    253402300799LL  /* s: in the year 9999 */
 
-/* bytes: behind the address of the viewer */
-#define MESSAGE_LINK_PAGE    100
-
 #define MESSAGE_LINK_WARN    "\xe2\x9a\xa0\xef\xb8\x8f "
 
 
@@ -272,34 +269,21 @@ ngx_int_t
 ngx_guildlog_message_link_page(const ngx_guildlog_message_item_t *item,
     ngx_pool_t *pool, const char *view, const ngx_str_t *id, ngx_str_t *url)
 {
-    u_char           *p;
     const ngx_str_t  *viewer;
 
-    ngx_str_null(url);
+    static const ngx_str_t  none = ngx_string("");
 
     viewer = &item->conf->style->viewer;
 
     if (viewer->len == 0) {
+        ngx_str_null(url);
         return NGX_OK;
     }
 
-    p = ngx_pnalloc(pool, viewer->len + MESSAGE_LINK_PAGE);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    url->data = p;
-
-    p = ngx_sprintf(p, "%V#/%s?server=%V%s", viewer, view, &item->conf->guild,
-                    item->conf->pro ? "&bot=pro" : "");
-
-    if (id) {
-        p = ngx_sprintf(p, "&entry=%V", id);
-    }
-
-    url->len = p - url->data;
-
-    return NGX_OK;
+    return ngx_guildlog_print(pool, url, "%V#/%s?server=%V%s%s%V", viewer,
+                              view, &item->conf->guild,
+                              item->conf->pro ? "&bot=pro" : "",
+                              id ? "&entry=" : "", id ? id : &none);
 }
 
 

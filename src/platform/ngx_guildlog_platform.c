@@ -377,7 +377,6 @@ ngx_guildlog_platform_call(ngx_pool_t *pool, ngx_guildlog_platform_call_e call,
     const ngx_str_t *id, const ngx_str_t *more,
     ngx_guildlog_platform_request_t *request)
 {
-    u_char                 *p;
     const char             *path;
     const platform_call_t  *row;
 
@@ -404,17 +403,10 @@ ngx_guildlog_platform_call(ngx_pool_t *pool, ngx_guildlog_platform_call_e call,
         more = NULL;
     }
 
-    p = ngx_pnalloc(pool, ngx_strlen(path) + id->len + (more ? more->len : 0));
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
     request->method = row->method;
-    request->path.data = p;
-    request->path.len = ngx_sprintf(p, path, id, more) - p;
     request->bot = !(call & PLATFORM_CALL_BY_TOKEN);
 
-    return NGX_OK;
+    return ngx_guildlog_print(pool, &request->path, path, id, more);
 }
 
 

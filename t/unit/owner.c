@@ -1,6 +1,6 @@
 
 /*
- * Links ngx_guildlog_owner.c.
+ * Links ngx_guildlog_owner.c and ngx_guildlog_utf8.c.
  *
  * "Two containers of one name do not bury each other": an owner is called dead
  * only if it is a process of this boot and this namespace of pids.
