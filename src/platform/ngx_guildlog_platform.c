@@ -27,6 +27,9 @@ typedef struct {
     const char                    *path;     /* with the id, and what else */
 } platform_call_t;
 
+/* NGX_DECLINED: the item has no id */
+typedef ngx_int_t (*platform_read_pt)(const json_t *json, void *item);
+
 
 #define VERDICT_RETRY  5000        /* ms, where none is said */
 #define VERDICT_LONG   86400000    /* ms, more is not believed */
@@ -67,7 +70,9 @@ typedef struct {
 
 
 static ngx_array_t *platform_array(ngx_pool_t *pool, const json_t *json,
-    size_t size);
+    platform_read_pt read, size_t size);
+static ngx_int_t platform_webhook(const json_t *json, void *item);
+static ngx_int_t platform_message(const json_t *json, void *item);
 static ngx_str_t platform_id(const json_t *object, const char *name);
 static ngx_uint_t platform_is_token(const ngx_str_t *token);
 static void verdict_read(ngx_pool_t *pool,
@@ -205,58 +210,25 @@ static const verdict_row_t  verdict_rows[] = {
 ngx_array_t *
 ngx_guildlog_platform_webhooks(ngx_pool_t *pool, const json_t *json)
 {
-    size_t                            i;
-    json_t                           *item;
-    ngx_array_t                      *array;
-    ngx_guildlog_platform_webhook_t  *webhook;
-
-    array = platform_array(pool, json, sizeof(ngx_guildlog_platform_webhook_t));
-    if (array == NULL) {
-        return NULL;
-    }
-
-    webhook = array->elts;
-
-    json_array_foreach(json, i, item) {
-        if (ngx_guildlog_platform_webhook(item, &webhook[i]) != NGX_OK) {
-            return NULL;
-        }
-    }
-
-    return array;
+    return platform_array(pool, json, platform_webhook,
+                          sizeof(ngx_guildlog_platform_webhook_t));
 }
 
 
 ngx_array_t *
 ngx_guildlog_platform_messages(ngx_pool_t *pool, const json_t *json)
 {
-    size_t                            i;
-    json_t                           *item;
-    ngx_array_t                      *array;
-    ngx_guildlog_platform_message_t  *message;
-
-    array = platform_array(pool, json, sizeof(ngx_guildlog_platform_message_t));
-    if (array == NULL) {
-        return NULL;
-    }
-
-    message = array->elts;
-
-    json_array_foreach(json, i, item) {
-        if (ngx_guildlog_platform_message(item, &message[i]) != NGX_OK) {
-            return NULL;
-        }
-    }
-
-    return array;
+    return platform_array(pool, json, platform_message,
+                          sizeof(ngx_guildlog_platform_message_t));
 }
 
 
-/* room for all of the list */
-
 static ngx_array_t *
-platform_array(ngx_pool_t *pool, const json_t *json, size_t size)
+platform_array(ngx_pool_t *pool, const json_t *json, platform_read_pt read,
+    size_t size)
 {
+    size_t        i;
+    json_t       *item;
     ngx_array_t  *array;
 
     if (!json_is_array(json)) {
@@ -264,9 +236,14 @@ platform_array(ngx_pool_t *pool, const json_t *json, size_t size)
     }
 
     array = ngx_array_create(pool, ngx_max(json_array_size(json), 1), size);
+    if (array == NULL) {
+        return NULL;
+    }
 
-    if (array) {
-        array->nelts = json_array_size(json);
+    json_array_foreach(json, i, item) {
+        if (read(item, ngx_array_push(array)) != NGX_OK) {
+            return NULL;
+        }
     }
 
     return array;
@@ -290,10 +267,11 @@ platform_guild(const json_t *json)
 }
 
 
-ngx_int_t
-ngx_guildlog_platform_webhook(const json_t *json,
-    ngx_guildlog_platform_webhook_t *webhook)
+static ngx_int_t
+platform_webhook(const json_t *json, void *item)
 {
+    ngx_guildlog_platform_webhook_t *webhook = item;
+
     webhook->id = platform_id(json, "id");
     webhook->token = ngx_guildlog_json_text(json_object_get(json, "token"));
     webhook->name = ngx_guildlog_json_text(json_object_get(json, "name"));
@@ -309,10 +287,11 @@ ngx_guildlog_platform_webhook(const json_t *json,
 }
 
 
-ngx_int_t
-ngx_guildlog_platform_message(const json_t *json,
-    ngx_guildlog_platform_message_t *message)
+static ngx_int_t
+platform_message(const json_t *json, void *item)
 {
+    ngx_guildlog_platform_message_t *message = item;
+
     size_t   n;
     json_t  *embeds, *footer;
 
@@ -627,7 +606,7 @@ verdict_applied(ngx_guildlog_platform_call_e call,
     switch (call) {
 
     case NGX_GUILDLOG_CALL_EXECUTE:
-        if (ngx_guildlog_platform_message(json, &message) != NGX_OK) {
+        if (platform_message(json, &message) != NGX_OK) {
             return NGX_ERROR;
         }
 
@@ -637,7 +616,7 @@ verdict_applied(ngx_guildlog_platform_call_e call,
         return NGX_OK;
 
     case NGX_GUILDLOG_CALL_CREATE:
-        if (ngx_guildlog_platform_webhook(json, &webhook) != NGX_OK
+        if (platform_webhook(json, &webhook) != NGX_OK
             || webhook.token.len == 0)
         {
             return NGX_ERROR;

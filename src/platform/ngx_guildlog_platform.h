@@ -74,12 +74,6 @@ ngx_array_t *ngx_guildlog_platform_webhooks(ngx_pool_t *pool,
 ngx_array_t *ngx_guildlog_platform_messages(ngx_pool_t *pool,
     const json_t *json);
 
-/* NGX_DECLINED: it has no id */
-ngx_int_t ngx_guildlog_platform_webhook(const json_t *json,
-    ngx_guildlog_platform_webhook_t *webhook);
-ngx_int_t ngx_guildlog_platform_message(const json_t *json,
-    ngx_guildlog_platform_message_t *message);
-
 
 /* what an answer means */
 
