@@ -17,18 +17,22 @@
 
 #define STATUS_CODE  (NGX_INT_T_LEN + 1)
 
-/* the rest of a metric's row */
+/* what a metric's row may be; us: values are microseconds, shown as seconds */
 
-#define status_by(write, us, labels)  write, 0, us, labels, NULL, 0
-#define status_by_gauge(name)                                                 \
-    status_gauge, NGX_GUILDLOG_GAUGE_##name, 0, NULL, NULL, 0
-#define status_by_count(name)                                                 \
-    status_count, NGX_GUILDLOG_COUNT_##name, 0, NULL, NULL, 0
-#define status_by_task(field, us)                                             \
-    status_tasks, offsetof(ngx_guildlog_task_t, field), us, "task", NULL, 0
-#define status_by_words(field, label, words, last)                            \
-    status_words, offsetof(ngx_guildlog_stats_shared_t, field), 0,            \
-    label, words, last
+#define gauge(what, name, help)                                               \
+    { name, "gauge", help, status_gauge, NGX_GUILDLOG_GAUGE_##what, 0,        \
+      NULL, NULL, 0 }
+#define count(what, us, name, help)                                           \
+    { name, "counter", help, status_count, NGX_GUILDLOG_COUNT_##what, us,     \
+      NULL, NULL, 0 }
+#define task(field, us, type, name, help)                                     \
+    { name, type, help, status_tasks, offsetof(ngx_guildlog_task_t, field),   \
+      us, "task", NULL, 0 }
+#define words(field, label, list, last, name, help)                           \
+    { name, "counter", help, status_words,                                    \
+      offsetof(ngx_guildlog_stats_shared_t, field), 0, label, list, last }
+#define other(write, us, labels, type, name, help)                            \
+    { name, type, help, write, 0, us, labels, NULL, 0 }
 
 
 #define STATUS_FORM_NUMBER  (2 * NGX_INT_T_LEN)
@@ -115,164 +119,121 @@ static ngx_int_t health_answer(ngx_http_request_t *r, const char *obstacle);
 
 
 static const ngx_http_guildlog_metric_t  status_metrics[] = {
-    { "version", "gauge", "1 for the version that runs.",
-      status_by(status_version, 0, "version") },
-    { "database_connections", "gauge", "Open connections to PostgreSQL.",
-      status_by_gauge(CONNECTIONS) },
-    { "database_busy", "gauge", "Connections with a statement in flight.",
-      status_by_gauge(BUSY) },
-    { "database_queued", "gauge", "Statements that wait for a connection.",
-      status_by_gauge(QUEUED) },
-    { "stream_listeners", "gauge", "Open live tails.",
-      status_by_gauge(LISTENERS) },
-    { "database_connects_total", "counter", "Connections established.",
-      status_by_count(CONNECTS) },
-    { "database_connect_failures_total", "counter",
-      "Connections that could not be established.",
-      status_by_count(CONNECT_FAILURES) },
-    { "database_lost_total", "counter",
-      "Connections that broke after they were established.",
-      status_by_count(LOST) },
-    { "database_waits_total", "counter",
-      "Statements that had to wait for a connection.",
-      status_by_count(WAITS) },
-    { "database_wait_seconds_total", "counter",
-      "Time that statements waited for a connection.",
-      status_count, NGX_GUILDLOG_COUNT_WAIT_US, 1,
-      NULL, NULL, 0 },
-    { "database_queue_full_total", "counter",
-      "Statements refused because the queue was full.",
-      status_by_count(QUEUE_FULL) },
-    { "database_share_waits_total", "counter",
-      "Statements that waited for others of their server.",
-      status_by_count(SHARE_WAITS) },
-    { "database_share_refused_total", "counter",
-      "Statements refused because their server's share was in use.",
-      status_by_count(SHARE_TAKEN) },
-    { "database_timeouts_total", "counter",
-      "Statements that missed their deadline.",
-      status_by_count(TIMEOUTS) },
-    { "database_retries_total", "counter", "Statements sent a second time.",
-      status_by_count(RETRIES) },
-    { "limited_total", "counter", "Requests refused by a rate limit.",
-      status_by_count(LIMITED) },
-    { "limited_dry_run_total", "counter",
-      "Requests that a rate limit in dry run would have refused.",
-      status_by_count(LIMITED_DRY) },
-    { "limit_evicted_total", "counter",
-      "Windows dropped early because the zone was full.",
-      status_by_count(EVICTED) },
-    { "held_taken_back_total", "counter",
-      "Held entries that active ignore took back.",
-      status_by_count(TAKEN_BACK) },
-    { "batches_apart_total", "counter",
-      "Batches of many servers that had to be recorded server by server.",
-      status_by_count(APART) },
-    { "page_cache_hits_total", "counter",
-      "Pages of a log that were answered from a worker's memory.",
-      status_by_count(PAGES_KEPT) },
-    { "standby_lag_seconds", "gauge",
-      "How far standbys are behind, at most, as far as this is known.",
-      status_by(status_lag, 1, "database") },
-    { "standby_reads_total", "counter",
-      "Statements that a standby answered.",
-      status_by_count(STANDBY_READS) },
-    { "standby_behind_total", "counter",
-      "Requests that the primary answered because a standby was behind, or "
-      "away.",
-      status_by_count(STANDBY_BEHIND) },
-    { "standby_again_total", "counter",
-      "Statements that the primary answered after a standby had not.",
-      status_by_count(STANDBY_AGAIN) },
-    { "delivery_leases_lost_total", "counter",
-      "Shards that went to another machine without being given away.",
-      status_by_count(LEASES_LOST) },
-    { "delivery_parked_total", "counter",
-      "Times that a lane was set aside because the database refused "
-      "something of it.",
-      status_by_count(PARKED) },
-    { "auth_total", "counter", "Tokens verified, by the result.",
-      status_by_words(auth, "cause", ngx_http_guildlog_access_causes,
-                      NGX_GUILDLOG_AUTH_LAST) },
-    { "entries_total", "counter",
-      "Entries sent to be recorded, by what became of them.",
-      status_by_words(entries, "outcome", ngx_guildlog_entry_outcomes,
-                      NGX_GUILDLOG_ENTRY_LAST) },
-    { "events_total", "counter",
-      "Packets of the platform, and their entries, by what became of them.",
-      status_by_words(events, "result", ngx_guildlog_events_results,
-                      NGX_GUILDLOG_EVENTS_LAST) },
-    { "events_unknown_total", "counter",
-      "Packets of the platform that nobody knows, by event or action.",
-      status_by(status_unknown, 0, "event") },
-    { "events_joined_total", "counter",
-      "Pairs of packets that became one entry.",
-      status_by_count(PAIRS_JOINED) },
-    { "events_alone_total", "counter",
-      "Entries of the audit log of which nobody can tell what they belong to.",
-      status_by_count(PAIRS_ALONE) },
-    { "events_messages_total", "counter",
-      "Messages that were kept for what becomes of them.",
-      status_by_count(MESSAGES_KEPT) },
-    { "platform_requests_total", "counter",
-      "Requests to the platform by what was asked, what it came to and the "
-      "status.",
-      status_by(status_calls, 0, "call class status") },
-    { "platform_limited_total", "counter",
-      "Requests that the platform limited, by the limit's scope.",
-      status_by_words(traffic.limited, "scope", ngx_guildlog_traffic_scopes,
-                      NGX_GUILDLOG_TRAFFIC_SCOPES) },
-    { "delivery_entries_total", "counter",
-      "Entries by how their delivery ended.",
-      status_by_words(traffic.entries, "outcome", ngx_guildlog_traffic_ends,
-                      NGX_GUILDLOG_TRAFFIC_ENDS) },
-    { "delivery_doubts_total", "counter",
-      "Messages in doubt, by what reading the channel told.",
-      status_by_words(traffic.doubts, "result", ngx_guildlog_traffic_doubts,
-                      NGX_GUILDLOG_DOUBT_LAST) },
-    { "platform_sending", "gauge",
-      "Requests of delivery that the platform has not answered yet.",
-      status_by_gauge(SENDING) },
-    { "platform_invalid_requests", "gauge",
-      "Requests of the last ten minutes that count for a ban at 10000.",
-      status_by_gauge(INVALID) },
-    { "delivery_shards", "gauge",
-      "Shards, of 64, whose lanes are delivered here.",
-      status_by_gauge(SHARDS) },
-    { "delivery_secret_mismatch", "gauge",
-      "1: the secret is not that of the stored webhooks, nothing is delivered "
-      "here.",
-      status_by_gauge(MISFIT) },
-    { "delivery_backlog", "gauge", "Entries that wait in lanes delivered here.",
-      status_by_gauge(BACKLOG) },
-    { "delivery_held", "gauge", "Entries held for active ignore.",
-      status_by_gauge(HELD) },
-    { "delivery_oldest_seconds", "gauge",
-      "Age of the oldest entry that waits in a lane that is not paused.",
-      status_by(status_oldest, 1, NULL) },
-    { "delivery_figures_age_seconds", "gauge",
-      "Since the database told backlog, lanes and the oldest entry.",
-      status_by(status_figures_age, 1, NULL) },
-    { "delivery_lanes", "gauge", "Lanes delivered here, by state.",
-      status_by(status_lanes, 0, "state") },
-    { "keeper_age_seconds", "gauge", "Since a task last succeeded.",
-      status_by_task(at, 0) },
-    { "keeper_last_seconds", "gauge", "What its last turn took.",
-      status_by_task(took_us, 1) },
-    { "keeper_lag", "gauge", "What is left to it, in its own unit.",
-      status_by_task(lag, 0) },
-    { "keeper_errors_total", "counter", "Its turns that failed.",
-      status_by_task(errors, 0) },
-    { "keeper_parked", "gauge", "Servers that it leaves out.",
-      status_by_task(parked, 0) },
-    { "requests_total", "counter", "Requests by endpoint and status.",
-      status_by(status_requests, 0, "endpoint status") },
-    { "request_seconds", "histogram", "Time from request to answer.",
-      status_by(status_request_times, 0, "endpoint") },
-    { "statement_seconds", "histogram", "Time from sent to answered.",
-      status_by(status_statement_times, 0, "statement") },
-    { "statement_errors_total", "counter", "Statements that failed.",
-      status_by(status_statement_errors, 0, "statement") },
+    other(status_version, 0, "version", "gauge", "version",
+          "1 for the version that runs."),
+    gauge(CONNECTIONS, "database_connections",
+          "Open connections to PostgreSQL."),
+    gauge(BUSY, "database_busy", "Connections with a statement in flight."),
+    gauge(QUEUED, "database_queued", "Statements that wait for a connection."),
+    gauge(LISTENERS, "stream_listeners", "Open live tails."),
+    count(CONNECTS, 0, "database_connects_total", "Connections established."),
+    count(CONNECT_FAILURES, 0, "database_connect_failures_total",
+          "Connections that could not be established."),
+    count(LOST, 0, "database_lost_total",
+          "Connections that broke after they were established."),
+    count(WAITS, 0, "database_waits_total",
+          "Statements that had to wait for a connection."),
+    count(WAIT_US, 1, "database_wait_seconds_total",
+          "Time that statements waited for a connection."),
+    count(QUEUE_FULL, 0, "database_queue_full_total",
+          "Statements refused because the queue was full."),
+    count(SHARE_WAITS, 0, "database_share_waits_total",
+          "Statements that waited for others of their server."),
+    count(SHARE_TAKEN, 0, "database_share_refused_total",
+          "Statements refused because their server's share was in use."),
+    count(TIMEOUTS, 0, "database_timeouts_total",
+          "Statements that missed their deadline."),
+    count(RETRIES, 0, "database_retries_total",
+          "Statements sent a second time."),
+    count(LIMITED, 0, "limited_total", "Requests refused by a rate limit."),
+    count(LIMITED_DRY, 0, "limited_dry_run_total",
+          "Requests that a rate limit in dry run would have refused."),
+    count(EVICTED, 0, "limit_evicted_total",
+          "Windows dropped early because the zone was full."),
+    count(TAKEN_BACK, 0, "held_taken_back_total",
+          "Held entries that active ignore took back."),
+    count(APART, 0, "batches_apart_total",
+          "Batches of many servers that had to be recorded server by server."),
+    count(PAGES_KEPT, 0, "page_cache_hits_total",
+          "Pages of a log that were answered from a worker's memory."),
+    other(status_lag, 1, "database", "gauge", "standby_lag_seconds",
+          "How far standbys are behind, at most, as far as this is known."),
+    count(STANDBY_READS, 0, "standby_reads_total",
+          "Statements that a standby answered."),
+    count(STANDBY_BEHIND, 0, "standby_behind_total",
+          "Requests that the primary answered because a standby was behind, or "
+          "away."),
+    count(STANDBY_AGAIN, 0, "standby_again_total",
+          "Statements that the primary answered after a standby had not."),
+    count(LEASES_LOST, 0, "delivery_leases_lost_total",
+          "Shards that went to another machine without being given away."),
+    count(PARKED, 0, "delivery_parked_total",
+          "Times that a lane was set aside because the database refused "
+          "something of it."),
+    words(auth, "cause", ngx_http_guildlog_access_causes,
+          NGX_GUILDLOG_AUTH_LAST, "auth_total",
+          "Tokens verified, by the result."),
+    words(entries, "outcome", ngx_guildlog_entry_outcomes,
+          NGX_GUILDLOG_ENTRY_LAST, "entries_total",
+          "Entries sent to be recorded, by what became of them."),
+    words(events, "result", ngx_guildlog_events_results,
+          NGX_GUILDLOG_EVENTS_LAST, "events_total",
+          "Packets of the platform, and their entries, by what became of "
+          "them."),
+    other(status_unknown, 0, "event", "counter", "events_unknown_total",
+          "Packets of the platform that nobody knows, by event or action."),
+    count(PAIRS_JOINED, 0, "events_joined_total",
+          "Pairs of packets that became one entry."),
+    count(PAIRS_ALONE, 0, "events_alone_total",
+          "Entries of the audit log of which nobody can tell what they belong "
+          "to."),
+    count(MESSAGES_KEPT, 0, "events_messages_total",
+          "Messages that were kept for what becomes of them."),
+    other(status_calls, 0, "call class status", "counter",
+          "platform_requests_total",
+          "Requests to the platform by what was asked, what it came to and the "
+          "status."),
+    words(traffic.limited, "scope", ngx_guildlog_traffic_scopes,
+          NGX_GUILDLOG_TRAFFIC_SCOPES, "platform_limited_total",
+          "Requests that the platform limited, by the limit's scope."),
+    words(traffic.entries, "outcome", ngx_guildlog_traffic_ends,
+          NGX_GUILDLOG_TRAFFIC_ENDS, "delivery_entries_total",
+          "Entries by how their delivery ended."),
+    words(traffic.doubts, "result", ngx_guildlog_traffic_doubts,
+          NGX_GUILDLOG_DOUBT_LAST, "delivery_doubts_total",
+          "Messages in doubt, by what reading the channel told."),
+    gauge(SENDING, "platform_sending",
+          "Requests of delivery that the platform has not answered yet."),
+    gauge(INVALID, "platform_invalid_requests",
+          "Requests of the last ten minutes that count for a ban at 10000."),
+    gauge(SHARDS, "delivery_shards",
+          "Shards, of 64, whose lanes are delivered here."),
+    gauge(MISFIT, "delivery_secret_mismatch",
+          "1: the secret is not that of the stored webhooks, nothing is "
+          "delivered here."),
+    gauge(BACKLOG, "delivery_backlog",
+          "Entries that wait in lanes delivered here."),
+    gauge(HELD, "delivery_held", "Entries held for active ignore."),
+    other(status_oldest, 1, NULL, "gauge", "delivery_oldest_seconds",
+          "Age of the oldest entry that waits in a lane that is not paused."),
+    other(status_figures_age, 1, NULL, "gauge", "delivery_figures_age_seconds",
+          "Since the database told backlog, lanes and the oldest entry."),
+    other(status_lanes, 0, "state", "gauge", "delivery_lanes",
+          "Lanes delivered here, by state."),
+    task(at, 0, "gauge", "keeper_age_seconds", "Since a task last succeeded."),
+    task(took_us, 1, "gauge", "keeper_last_seconds",
+         "What its last turn took."),
+    task(lag, 0, "gauge", "keeper_lag", "What is left to it, in its own unit."),
+    task(errors, 0, "counter", "keeper_errors_total", "Its turns that failed."),
+    task(parked, 0, "gauge", "keeper_parked", "Servers that it leaves out."),
+    other(status_requests, 0, "endpoint status", "counter", "requests_total",
+          "Requests by endpoint and status."),
+    other(status_request_times, 0, "endpoint", "histogram", "request_seconds",
+          "Time from request to answer."),
+    other(status_statement_times, 0, "statement", "histogram",
+          "statement_seconds", "Time from sent to answered."),
+    other(status_statement_errors, 0, "statement", "counter",
+          "statement_errors_total", "Statements that failed."),
     { NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0 }
 };
 
@@ -489,13 +450,13 @@ status_tasks(ngx_http_guildlog_status_form_t *form)
     ngx_uint_t            i, n;
     ngx_guildlog_task_t  *task;
 
-    for (i = 0; /* void */ ; i++) {
+    task = ngx_http_guildlog_worker.stats.shared->tasks;
 
-        task = ngx_guildlog_stats_task_at(&ngx_http_guildlog_worker.stats, i);
-        if (task == NULL) {
-            return;
-        }
-
+    for (i = 0;
+         i < NGX_GUILDLOG_STATS_TASKS
+         && task->name.state == NGX_GUILDLOG_STATS_NAMED;
+         i++, task++)
+    {
         n = *(ngx_atomic_t *) ((u_char *) task + form->metric->index);
 
         if (form->metric->index == offsetof(ngx_guildlog_task_t, at)) {
@@ -513,14 +474,13 @@ status_unknown(ngx_http_guildlog_status_form_t *form)
     ngx_uint_t               i;
     ngx_guildlog_unknown_t  *unknown;
 
-    for (i = 0; /* void */ ; i++) {
+    unknown = ngx_http_guildlog_worker.stats.shared->unknown;
 
-        unknown = ngx_guildlog_stats_unknown_at(&ngx_http_guildlog_worker.stats,
-                                                i);
-        if (unknown == NULL) {
-            return;
-        }
-
+    for (i = 0;
+         i < NGX_GUILDLOG_STATS_UNKNOWN
+         && unknown->name.state == NGX_GUILDLOG_STATS_NAMED;
+         i++, unknown++)
+    {
         status_form_sample(form, (char *) unknown->name.text, NULL, unknown->n);
     }
 }

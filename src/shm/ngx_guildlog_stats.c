@@ -9,11 +9,6 @@
 #define STATS_MAGIC    0x676c7374
 #define STATS_VERSION  16
 
-/* the state of a place; in between it is the pid of who takes it */
-
-#define STATS_NAME_FREE   0
-#define STATS_NAME_THERE  ((ngx_atomic_uint_t) -1)
-
 
 static void *stats_named(void *places, size_t size, ngx_uint_t n,
     const ngx_str_t *name);
@@ -305,15 +300,6 @@ ngx_guildlog_stats_task(ngx_guildlog_stats_t *stats, const ngx_str_t *name)
 }
 
 
-ngx_guildlog_task_t *
-ngx_guildlog_stats_task_at(ngx_guildlog_stats_t *stats, ngx_uint_t i)
-{
-    return i < NGX_GUILDLOG_STATS_TASKS
-           && stats->shared->tasks[i].name.state == STATS_NAME_THERE
-           ? &stats->shared->tasks[i] : NULL;
-}
-
-
 void
 ngx_guildlog_stats_unknown(ngx_guildlog_stats_t *stats, const ngx_str_t *name)
 {
@@ -350,15 +336,6 @@ ngx_guildlog_stats_unknown(ngx_guildlog_stats_t *stats, const ngx_str_t *name)
 }
 
 
-ngx_guildlog_unknown_t *
-ngx_guildlog_stats_unknown_at(ngx_guildlog_stats_t *stats, ngx_uint_t i)
-{
-    return i < NGX_GUILDLOG_STATS_UNKNOWN
-           && stats->shared->unknown[i].name.state == STATS_NAME_THERE
-           ? &stats->shared->unknown[i] : NULL;
-}
-
-
 /*
  * The place of that name among n of them, of which each begins with one; NULL:
  * no room, or somebody just takes it
@@ -377,18 +354,18 @@ stats_named(void *places, size_t size, ngx_uint_t n, const ngx_str_t *name)
 
         /* a worker that was killed on the way left nothing that counts */
 
-        if (state != STATS_NAME_THERE
-            && (state == STATS_NAME_FREE
+        if (state != NGX_GUILDLOG_STATS_NAMED
+            && (state == 0
                 || ngx_guildlog_stats_dead((ngx_pid_t) state))
             && ngx_atomic_cmp_set(&place->state, state, ngx_pid))
         {
             (void) ngx_cpystrn(place->text, name->data,
                                ngx_min(name->len + 1, sizeof(place->text)));
             ngx_memory_barrier();
-            place->state = STATS_NAME_THERE;
+            place->state = NGX_GUILDLOG_STATS_NAMED;
         }
 
-        if (place->state != STATS_NAME_THERE) {
+        if (place->state != NGX_GUILDLOG_STATS_NAMED) {
             return NULL;
         }
 

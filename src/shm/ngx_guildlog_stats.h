@@ -177,9 +177,12 @@ extern const char *const  ngx_guildlog_events_results[];
 /* a place that a name takes, for as long as the zone lives */
 
 typedef struct {
-    ngx_atomic_t                   state;
+    ngx_atomic_t                   state;    /* 0: free; the pid of who takes
+                                                it, then NAMED */
     u_char                         text[64];
 } ngx_guildlog_name_t;
+
+#define NGX_GUILDLOG_STATS_NAMED    ((ngx_atomic_uint_t) -1)
 
 
 /* an event that the table does not know */
@@ -297,18 +300,10 @@ ngx_guildlog_gauges_t ngx_guildlog_stats_gauges(ngx_guildlog_stats_t *stats,
 ngx_guildlog_task_t *ngx_guildlog_stats_task(ngx_guildlog_stats_t *stats,
     const ngx_str_t *name);
 
-/* those that are there, by number; NULL behind the last */
-ngx_guildlog_task_t *ngx_guildlog_stats_task_at(ngx_guildlog_stats_t *stats,
-    ngx_uint_t i);
-
 /* counts an event; names that are none, and those there is no room for, are
    "other" */
 void ngx_guildlog_stats_unknown(ngx_guildlog_stats_t *stats,
     const ngx_str_t *name);
-
-/* likewise */
-ngx_guildlog_unknown_t *ngx_guildlog_stats_unknown_at(
-    ngx_guildlog_stats_t *stats, ngx_uint_t i);
 
 
 #endif /* _NGX_GUILDLOG_STATS_H_INCLUDED_ */
