@@ -118,6 +118,24 @@ ngx_guildlog_event_next(ngx_event_t *ev)
 }
 
 
+/* zeroed memory of so many bytes, in a pool of its own; NULL: there is none */
+
+static ngx_inline void *
+ngx_guildlog_pool(ngx_pool_t **pool, size_t size, size_t bytes, ngx_log_t *log)
+{
+    void  *p;
+
+    *pool = ngx_create_pool(size, log);
+    p = *pool ? ngx_pcalloc(*pool, bytes) : NULL;
+
+    if (*pool && p == NULL) {
+        ngx_destroy_pool(*pool);
+    }
+
+    return p;
+}
+
+
 /* a number in digits, in a buffer of NGX_INT64_LEN bytes */
 
 static ngx_inline ngx_str_t

@@ -131,14 +131,9 @@ ngx_guildlog_client_create(ngx_cycle_t *cycle,
     ngx_pool_t             *pool;
     ngx_guildlog_client_t  *client;
 
-    pool = ngx_create_pool(1024, cycle->log);
-    if (pool == NULL) {
-        return NULL;
-    }
-
-    client = ngx_pcalloc(pool, sizeof(ngx_guildlog_client_t));
+    client = ngx_guildlog_pool(&pool, 1024, sizeof(ngx_guildlog_client_t),
+                               cycle->log);
     if (client == NULL) {
-        ngx_destroy_pool(pool);
         return NULL;
     }
 
@@ -201,14 +196,9 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
         return NULL;
     }
 
-    pool = ngx_create_pool(1024, client->log);
-    if (pool == NULL) {
-        return NULL;
-    }
-
-    x = ngx_pcalloc(pool, sizeof(ngx_guildlog_client_exchange_t));
+    x = ngx_guildlog_pool(&pool, 1024, sizeof(ngx_guildlog_client_exchange_t),
+                          client->log);
     if (x == NULL) {
-        ngx_destroy_pool(pool);
         return NULL;
     }
 
@@ -938,14 +928,9 @@ client_conn_create(ngx_guildlog_client_t *client, ngx_addr_t *addr)
     ngx_pool_t                  *pool;
     ngx_guildlog_client_conn_t  *conn;
 
-    pool = ngx_create_pool(1024, client->log);
-    if (pool == NULL) {
-        return NULL;
-    }
-
-    conn = ngx_pcalloc(pool, sizeof(ngx_guildlog_client_conn_t));
+    conn = ngx_guildlog_pool(&pool, 1024, sizeof(ngx_guildlog_client_conn_t),
+                             client->log);
     if (conn == NULL) {
-        ngx_destroy_pool(pool);
         return NULL;
     }
 

@@ -58,20 +58,17 @@ ngx_guildlog_db_pool_create(ngx_cycle_t *cycle,
     ngx_pool_t              *memory;
     ngx_guildlog_db_pool_t  *pool;
 
-    memory = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, cycle->log);
-    if (memory == NULL) {
-        return NULL;
-    }
-
-    pool = ngx_pcalloc(memory, sizeof(ngx_guildlog_db_pool_t));
+    pool = ngx_guildlog_pool(&memory, NGX_DEFAULT_POOL_SIZE,
+                             sizeof(ngx_guildlog_db_pool_t), cycle->log);
     if (pool == NULL) {
-        goto failed;
+        return NULL;
     }
 
     pool->site = ngx_guildlog_db_host_site(memory, database, resolver,
                                            resolver_timeout, cycle->log);
     if (pool->site == NULL) {
-        goto failed;
+        ngx_destroy_pool(memory);
+        return NULL;
     }
 
     pool->fd = (ngx_socket_t) -1;
@@ -90,12 +87,6 @@ ngx_guildlog_db_pool_create(ngx_cycle_t *cycle,
     ngx_guildlog_db_group_init(pool);
 
     return pool;
-
-failed:
-
-    ngx_destroy_pool(memory);
-
-    return NULL;
 }
 
 

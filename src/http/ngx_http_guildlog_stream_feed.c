@@ -625,14 +625,9 @@ news_read(ngx_guildlog_db_result_t *result, int64_t until)
     size = ngx_http_guildlog_log_json_size(result)
            + result->rows * (sizeof("id: \ndata: \n\n") + NGX_INT64_LEN);
 
-    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, ngx_cycle->log);
-    if (pool == NULL) {
-        return NULL;
-    }
-
-    news = ngx_pcalloc(pool, sizeof(ngx_http_guildlog_news_t));
+    news = ngx_guildlog_pool(&pool, NGX_DEFAULT_POOL_SIZE,
+                             sizeof(ngx_http_guildlog_news_t), ngx_cycle->log);
     if (news == NULL) {
-        ngx_destroy_pool(pool);
         return NULL;
     }
 

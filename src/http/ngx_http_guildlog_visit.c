@@ -201,14 +201,9 @@ visit_create(const ngx_http_guildlog_login_conf_t *login)
     ngx_pool_t                 *pool;
     ngx_http_guildlog_visit_t  *visit;
 
-    pool = ngx_create_pool(4096, ngx_cycle->log);
-    if (pool == NULL) {
-        return NULL;
-    }
-
-    visit = ngx_pcalloc(pool, sizeof(ngx_http_guildlog_visit_t));
+    visit = ngx_guildlog_pool(&pool, 4096, sizeof(ngx_http_guildlog_visit_t),
+                              ngx_cycle->log);
     if (visit == NULL) {
-        ngx_destroy_pool(pool);
         return NULL;
     }
 

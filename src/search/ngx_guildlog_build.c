@@ -145,21 +145,17 @@ ngx_guildlog_build_create(ngx_log_t *log)
     ngx_pool_t            *pool;
     ngx_guildlog_build_t  *build;
 
-    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, log);
-    if (pool == NULL) {
-        return NULL;
-    }
-
-    build = ngx_pcalloc(pool, sizeof(ngx_guildlog_build_t));
+    build = ngx_guildlog_pool(&pool, NGX_DEFAULT_POOL_SIZE,
+                              sizeof(ngx_guildlog_build_t), log);
     if (build == NULL) {
-        goto failed;
+        return NULL;
     }
 
     build->segments = ngx_array_create(pool, 4,
                                        sizeof(ngx_guildlog_segment_t));
-
     if (build->segments == NULL) {
-        goto failed;
+        ngx_destroy_pool(pool);
+        return NULL;
     }
 
     build->pool = pool;
@@ -167,12 +163,6 @@ ngx_guildlog_build_create(ngx_log_t *log)
     ngx_queue_init(&build->groups);
 
     return build;
-
-failed:
-
-    ngx_destroy_pool(pool);
-
-    return NULL;
 }
 
 
@@ -293,18 +283,16 @@ build_group(ngx_guildlog_build_t *build, int32_t day)
         }
     }
 
-    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, build->pool->log);
-    if (pool == NULL) {
+    group = ngx_guildlog_pool(&pool, NGX_DEFAULT_POOL_SIZE,
+                              sizeof(build_group_t), build->pool->log);
+    if (group == NULL) {
         return NULL;
     }
 
-    group = ngx_pcalloc(pool, sizeof(build_group_t));
-
-    if (group == NULL
-        || ngx_array_init(&group->entries, pool, 64,
-                          sizeof(build_entry_t)) != NGX_OK
-        || ngx_array_init(&group->blocks, pool, 4,
-                          sizeof(build_item_t *)) != NGX_OK)
+    if (ngx_array_init(&group->entries, pool, 64, sizeof(build_entry_t))
+        != NGX_OK
+        || ngx_array_init(&group->blocks, pool, 4, sizeof(build_item_t *))
+           != NGX_OK)
     {
         ngx_destroy_pool(pool);
         return NULL;

@@ -345,14 +345,10 @@ ngx_guildlog_pack_create(const ngx_array_t *segments, ngx_log_t *log)
     ngx_guildlog_pack_t           *pack;
     const ngx_guildlog_segment_t  *segment;
 
-    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, log);
-    if (pool == NULL) {
-        return NULL;
-    }
-
-    pack = ngx_pcalloc(pool, sizeof(ngx_guildlog_pack_t));
+    pack = ngx_guildlog_pool(&pool, NGX_DEFAULT_POOL_SIZE,
+                             sizeof(ngx_guildlog_pack_t), log);
     if (pack == NULL) {
-        goto failed;
+        return NULL;
     }
 
     pack->pool = pool;
@@ -370,7 +366,8 @@ ngx_guildlog_pack_create(const ngx_array_t *segments, ngx_log_t *log)
                                          + pack->n * PACK_SHAPE);
 
     if (pack->blob.data == NULL || pack->shape.data == NULL) {
-        goto failed;
+        ngx_destroy_pool(pool);
+        return NULL;
     }
 
     p = pack->shape.data;
@@ -391,12 +388,6 @@ ngx_guildlog_pack_create(const ngx_array_t *segments, ngx_log_t *log)
                                            + pack->n * PACK_SHAPE);
 
     return pack;
-
-failed:
-
-    ngx_destroy_pool(pool);
-
-    return NULL;
 }
 
 
