@@ -388,10 +388,8 @@ ngx_guildlog_db_group_ended(ngx_guildlog_db_conn_t *conn)
 
     /* nothing is left to cancel */
 
-    if (conn->cancel) {
-        ngx_guildlog_db_pool_detach(conn->cancel);
-        conn->cancel = NULL;
-    }
+    ngx_guildlog_db_pool_detach(conn->cancel);
+    conn->cancel = NULL;
 
     ngx_queue_remove(&conn->queue);
     ngx_queue_insert_tail(&pool->ended, &conn->queue);

@@ -502,6 +502,10 @@ ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
     ngx_guildlog_db_conn_t  *conn;
     ngx_guildlog_db_pool_t  *pool;
 
+    if (query == NULL) {
+        return;
+    }
+
     query->handler = NULL;
 
     if (db_queue_leave(query)) {

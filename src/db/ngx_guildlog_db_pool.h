@@ -205,7 +205,8 @@ ngx_msec_int_t ngx_guildlog_db_standby_lag(ngx_guildlog_db_pool_t *pool);
 
 /*
  * Nobody asks any more: the handler will not be called.  A query that waits is
- * dropped, a long read is cancelled, any other one runs to its end.
+ * dropped, a long read is cancelled, any other one runs to its end.  NULL: none
+ * was asked.
  */
 
 void ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query);

@@ -174,8 +174,6 @@ ngx_guildlog_db_standby_leave(ngx_guildlog_db_standby_t *standby)
 {
     ngx_guildlog_event_stop(&standby->timer);
 
-    if (standby->query) {
-        ngx_guildlog_db_pool_detach(standby->query);
-        standby->query = NULL;
-    }
+    ngx_guildlog_db_pool_detach(standby->query);
+    standby->query = NULL;
 }

@@ -529,9 +529,7 @@ login_cleanup(void *data)
 {
     login_wait_t *wait = data;
 
-    if (wait->query) {
-        ngx_guildlog_db_pool_detach(wait->query);
-    }
+    ngx_guildlog_db_pool_detach(wait->query);
 }
 
 

@@ -885,9 +885,7 @@ health_cleanup(void *data)
 {
     health_ask_t *ask = data;
 
-    if (ask->query) {
-        ngx_guildlog_db_pool_detach(ask->query);
-    }
+    ngx_guildlog_db_pool_detach(ask->query);
 }
 
 

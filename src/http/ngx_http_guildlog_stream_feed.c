@@ -710,9 +710,7 @@ fetch_end(ngx_http_guildlog_topic_t *topic)
 
     ngx_guildlog_assert(ngx_queue_empty(&topic->listeners));
 
-    if (topic->query) {
-        ngx_guildlog_db_pool_detach(topic->query);
-    }
+    ngx_guildlog_db_pool_detach(topic->query);
 
     if (topic->news) {
         ngx_queue_remove(&topic->judged);

@@ -633,9 +633,7 @@ visit_destroy(ngx_http_guildlog_visit_t *visit)
     ngx_http_guildlog_ask_cancel(&visit->ask);
     ngx_guildlog_event_stop(&visit->timer);
 
-    if (visit->query) {
-        ngx_guildlog_db_pool_detach(visit->query);
-    }
+    ngx_guildlog_db_pool_detach(visit->query);
 
     ngx_queue_remove(&visit->queue);
     ngx_destroy_pool(visit->pool);

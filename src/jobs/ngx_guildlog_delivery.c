@@ -165,15 +165,11 @@ ngx_guildlog_delivery_destroy(ngx_guildlog_delivery_t *d)
     ngx_guildlog_event_stop(&d->go);
 
     for (i = 0; i < NGX_GUILDLOG_DELIVERY_STEPS; i++) {
-        if (d->steps[i].query) {
-            ngx_guildlog_db_pool_detach(d->steps[i].query);
-        }
+        ngx_guildlog_db_pool_detach(d->steps[i].query);
     }
 
     for (i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
-        if (queries[i]) {
-            ngx_guildlog_db_pool_detach(queries[i]);
-        }
+        ngx_guildlog_db_pool_detach(queries[i]);
     }
 
     ngx_guildlog_delivery_lanes_free(d);

@@ -196,10 +196,8 @@ ngx_guildlog_indexer_destroy(ngx_guildlog_indexer_t *indexer)
 {
     ngx_guildlog_event_stop(&indexer->event);
 
-    if (indexer->query) {
-        ngx_guildlog_db_pool_detach(indexer->query);
-        indexer->query = NULL;
-    }
+    ngx_guildlog_db_pool_detach(indexer->query);
+    indexer->query = NULL;
 
     indexer_job_end(&indexer->job);
 }

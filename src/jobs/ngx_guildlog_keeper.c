@@ -75,10 +75,8 @@ ngx_guildlog_keeper_destroy(ngx_guildlog_keeper_t *keeper)
 {
     ngx_guildlog_event_stop(&keeper->timer);
 
-    if (keeper->query) {
-        ngx_guildlog_db_pool_detach(keeper->query);
-        keeper->query = NULL;
-    }
+    ngx_guildlog_db_pool_detach(keeper->query);
+    keeper->query = NULL;
 
     ngx_guildlog_indexer_destroy(keeper->indexer);
 }

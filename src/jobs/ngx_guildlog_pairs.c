@@ -85,10 +85,8 @@ ngx_guildlog_pairs_destroy(ngx_guildlog_pairs_t *pairs)
 {
     ngx_guildlog_event_stop(&pairs->timer);
 
-    if (pairs->query) {
-        ngx_guildlog_db_pool_detach(pairs->query);
-        pairs->query = NULL;
-    }
+    ngx_guildlog_db_pool_detach(pairs->query);
+    pairs->query = NULL;
 
     if (pairs->turn) {
         ngx_destroy_pool(pairs->turn);

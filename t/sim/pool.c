@@ -585,7 +585,9 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
 void
 ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *q)
 {
-    q->handler = NULL;
+    if (q) {
+        q->handler = NULL;
+    }
 }
 
 
