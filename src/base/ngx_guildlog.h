@@ -136,6 +136,16 @@ ngx_guildlog_pool(ngx_pool_t **pool, size_t size, size_t bytes, ngx_log_t *log)
 }
 
 
+static ngx_inline void
+ngx_guildlog_pool_drop(ngx_pool_t **pool)
+{
+    if (*pool) {
+        ngx_destroy_pool(*pool);
+        *pool = NULL;
+    }
+}
+
+
 /* a number in digits, in a buffer of NGX_INT64_LEN bytes */
 
 static ngx_inline ngx_str_t

@@ -149,9 +149,7 @@ events_cleanup(void *data)
     json_decref(events->dropped);
     json_decref(events->wanted);
 
-    if (events->pool) {
-        ngx_destroy_pool(events->pool);
-    }
+    ngx_guildlog_pool_drop(&events->pool);
 }
 
 
@@ -527,8 +525,7 @@ events_done(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     }
 
     if (status == NGX_HTTP_CONFLICT && events->again++ < EVENTS_AGAIN) {
-        ngx_destroy_pool(events->pool);
-        events->pool = NULL;
+        ngx_guildlog_pool_drop(&events->pool);
 
         return events_begin(call);
     }
@@ -699,10 +696,7 @@ events_next(ngx_http_guildlog_call_t *call)
         }
     }
 
-    if (events->pool) {
-        ngx_destroy_pool(events->pool);
-        events->pool = NULL;
-    }
+    ngx_guildlog_pool_drop(&events->pool);
 
     if (i < events->packets.nelts) {
         events->only = event[i].guild;

@@ -555,9 +555,7 @@ parts_cleanup(void *data)
 {
     ngx_http_guildlog_parts_t *parts = data;
 
-    if (parts->out.pool) {
-        ngx_destroy_pool(parts->out.pool);
-    }
+    ngx_guildlog_pool_drop(&parts->out.pool);
 }
 
 

@@ -232,16 +232,10 @@ search_cleanup(void *data)
 static void
 search_forget(ngx_http_guildlog_search_t *search)
 {
-    if (search->rows) {
-        ngx_destroy_pool(search->rows);
-        search->rows = NULL;
-    }
+    ngx_guildlog_pool_drop(&search->rows);
 
-    if (search->pool) {
-        ngx_destroy_pool(search->pool);
-        search->pool = NULL;
-        search->result = NULL;
-    }
+    ngx_guildlog_pool_drop(&search->pool);
+    search->result = NULL;
 }
 
 
@@ -761,10 +755,7 @@ static ngx_int_t
 search_ask(ngx_http_guildlog_search_t *search, ngx_uint_t stmt,
     ngx_uint_t nargs)
 {
-    if (search->rows) {
-        ngx_destroy_pool(search->rows);
-        search->rows = NULL;
-    }
+    ngx_guildlog_pool_drop(&search->rows);
 
     search->call->nargs = nargs;
 

@@ -300,9 +300,7 @@ feed_ask(ngx_http_guildlog_feed_t *feed,
 
     rc = pool ? ask(feed, pool) : NGX_ERROR;
 
-    if (pool) {
-        ngx_destroy_pool(pool);
-    }
+    ngx_guildlog_pool_drop(&pool);
 
     if (rc == NGX_OK) {
         feed->asking = 1;

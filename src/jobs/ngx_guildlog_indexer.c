@@ -322,9 +322,7 @@ indexer_docs_done(void *data, ngx_guildlog_db_result_t *result)
         return;
     }
 
-    if (job->page) {
-        ngx_destroy_pool(job->page);
-    }
+    ngx_guildlog_pool_drop(&job->page);
 
     job->page = ngx_create_pool(INDEXER_JOB_POOL, job->log);
 
@@ -800,13 +798,9 @@ indexer_job_end(ngx_guildlog_indexer_job_t *job)
 
     indexer_job_clear(job);
 
-    if (job->page) {
-        ngx_destroy_pool(job->page);
-    }
+    ngx_guildlog_pool_drop(&job->page);
 
-    if (job->pool) {
-        ngx_destroy_pool(job->pool);
-    }
+    ngx_guildlog_pool_drop(&job->pool);
 
     log = job->log;
     ngx_memzero(job, sizeof(ngx_guildlog_indexer_job_t));

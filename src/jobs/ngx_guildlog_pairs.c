@@ -88,10 +88,7 @@ ngx_guildlog_pairs_destroy(ngx_guildlog_pairs_t *pairs)
     ngx_guildlog_db_pool_detach(pairs->query);
     pairs->query = NULL;
 
-    if (pairs->turn) {
-        ngx_destroy_pool(pairs->turn);
-        pairs->turn = NULL;
-    }
+    ngx_guildlog_pool_drop(&pairs->turn);
 }
 
 
@@ -267,10 +264,7 @@ pairs_next(ngx_guildlog_pairs_t *pairs)
     rest = PAIRS_REST * (ngx_current_msec - pairs->asked);
     rest = ngx_min(rest, PAIRS_TURN);
 
-    if (pairs->turn) {
-        ngx_destroy_pool(pairs->turn);
-        pairs->turn = NULL;
-    }
+    ngx_guildlog_pool_drop(&pairs->turn);
 
     if (!ngx_exiting) {
         ngx_add_timer(&pairs->timer, ngx_max(pairs->wait, rest));
