@@ -180,8 +180,7 @@ ngx_guildlog_refusal_write(ngx_guildlog_json_t *w, const ngx_str_t *sentence)
 
     row = refusal_find(sentence, &told);
 
-    code.data = (u_char *) row->code;
-    code.len = ngx_strlen(row->code);
+    code = ngx_guildlog_word(row->code);
 
     ngx_guildlog_json_member(w, "error", sentence);
     ngx_guildlog_json_member(w, "code", &code);

@@ -260,8 +260,7 @@ route_match_change(ngx_guildlog_value_t *v, json_t *change,
                                          "configuration with this method");
     }
 
-    name.data = (u_char *) route->name;
-    name.len = ngx_strlen(route->name);
+    name = ngx_guildlog_word(route->name);
 
     ngx_guildlog_json_begin(calls, '[');
     ngx_guildlog_json_string(calls, &name);

@@ -178,8 +178,7 @@ ngx_guildlog_value_begin(ngx_guildlog_value_t *v, ngx_pool_t *pool,
     const char *name, ngx_str_t *error)
 {
     v->pool = pool;
-    v->name.data = (u_char *) name;
-    v->name.len = ngx_strlen(name);
+    v->name = ngx_guildlog_word(name);
     v->index = NGX_GUILDLOG_VALUE_NO_INDEX;
     v->error = error;
     v->outer = NULL;
@@ -357,8 +356,7 @@ ngx_guildlog_value_object(ngx_guildlog_value_t *v,
     ngx_guildlog_value_within(&inner, v);
 
     json_object_foreach(object, key, value) {
-        inner.name.data = (u_char *) key;
-        inner.name.len = ngx_strlen(key);
+        inner.name = ngx_guildlog_word(key);
 
         field = value_field(fields, inner.name.data, inner.name.len);
 
@@ -901,8 +899,7 @@ args_complete(ngx_guildlog_value_t *v, const ngx_guildlog_field_t *field,
     }
 
     if (field->fallback) {
-        arg->data = (u_char *) field->fallback;
-        arg->len = ngx_strlen(field->fallback);
+        *arg = ngx_guildlog_word(field->fallback);
     }
 
     return NGX_OK;

@@ -146,6 +146,18 @@ ngx_guildlog_pool_drop(ngx_pool_t **pool)
 }
 
 
+static ngx_inline ngx_str_t
+ngx_guildlog_word(const char *word)
+{
+    ngx_str_t  text;
+
+    text.data = (u_char *) word;
+    text.len = ngx_strlen(word);
+
+    return text;
+}
+
+
 /* a number in digits, in a buffer of NGX_INT64_LEN bytes */
 
 static ngx_inline ngx_str_t

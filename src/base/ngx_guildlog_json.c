@@ -133,8 +133,7 @@ ngx_guildlog_json_key(ngx_guildlog_json_t *w, const char *name)
     u_char    *p;
     ngx_str_t  s;
 
-    s.data = (u_char *) name;
-    s.len = ngx_strlen(name);
+    s = ngx_guildlog_word(name);
 
     ngx_guildlog_json_string(w, &s);
 

@@ -707,8 +707,7 @@ db_host_find(ngx_guildlog_db_conn_t *conn)
         return;
     }
 
-    ctx->name.data = (u_char *) host->name;
-    ctx->name.len = ngx_strlen(host->name);
+    ctx->name = ngx_guildlog_word(host->name);
     ctx->handler = db_host_answered;
     ctx->data = conn;
     ctx->timeout = site->database->connect_timeout;

@@ -1097,12 +1097,10 @@ db_share_key(ngx_guildlog_db_query_t *query)
     ngx_str_null(&token);
 
     if (!first && query->values[0]) {
-        token.data = (u_char *) query->values[0];
-        token.len = ngx_strlen(token.data);
+        token = ngx_guildlog_word(query->values[0]);
     }
 
-    guild.data = (u_char *) value;
-    guild.len = ngx_strlen(value);
+    guild = ngx_guildlog_word(value);
 
     payer = ngx_guildlog_db_share_payer(&token, &guild);
 

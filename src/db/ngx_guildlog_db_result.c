@@ -294,8 +294,7 @@ ngx_guildlog_db_query_answered(ngx_guildlog_db_query_t *query)
     }
 
     if (text) {
-        result->message.data = (u_char *) text;
-        result->message.len = ngx_strlen(text);
+        result->message = ngx_guildlog_word(text);
     }
 
     /* 57014: cancelled, by the database's clock or by us */

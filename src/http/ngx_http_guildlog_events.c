@@ -846,8 +846,7 @@ events_write(ngx_guildlog_json_t *w, const char *key, json_t *value)
         return;
     }
 
-    text.data = (u_char *) p;
-    text.len = ngx_strlen(p);
+    text = ngx_guildlog_word(p);
 
     ngx_guildlog_json_key(w, key);
     ngx_guildlog_json_raw(w, &text);

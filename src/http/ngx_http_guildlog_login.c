@@ -206,8 +206,7 @@ login_page(ngx_http_request_t *r)
             return login_pages[i].handler(r, login);
         }
 
-        allow.data = (u_char *) login_pages[i].allow;
-        allow.len = ngx_strlen(login_pages[i].allow);
+        allow = ngx_guildlog_word(login_pages[i].allow);
 
         if (ngx_http_guildlog_response_header(r, "Allow", &allow) == NULL) {
             return NGX_ERROR;

@@ -504,8 +504,7 @@ ngx_http_guildlog_response_header_add(ngx_http_request_t *r, const char *name,
     }
 
     h->hash = 1;
-    h->key.data = (u_char *) name;
-    h->key.len = ngx_strlen(name);
+    h->key = ngx_guildlog_word(name);
     h->value = *value;
     h->lowcase_key = NULL;
 

@@ -949,8 +949,7 @@ health_answer(ngx_http_request_t *r, const char *obstacle)
 
     static const ngx_str_t  text = ngx_string("text/plain");
 
-    body.data = (u_char *) (obstacle ? obstacle : "ok\n");
-    body.len = ngx_strlen(body.data);
+    body = ngx_guildlog_word(obstacle ? obstacle : "ok\n");
 
     return ngx_http_guildlog_response_send(r, obstacle
                                               ? NGX_HTTP_SERVICE_UNAVAILABLE

@@ -108,7 +108,7 @@ static ngx_int_t trouble_test_count(ngx_http_guildlog_call_t *call);
 static ngx_int_t trouble_test_counted(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t trouble_test_result(ngx_http_guildlog_call_t *call);
-static void trouble_test_word(ngx_guildlog_json_t *w, const char *key,
+static void trouble_word(ngx_guildlog_json_t *w, const char *key,
     const char *word);
 
 
@@ -312,16 +312,12 @@ static void
 trouble_report_probe(ngx_guildlog_json_t *w,
     const ngx_http_guildlog_probe_t *probe)
 {
-    ngx_str_t                         result;
     ngx_uint_t                        i;
     ngx_guildlog_platform_webhook_t  *webhook;
 
-    result.data = (u_char *) probe->result;
-    result.len = ngx_strlen(probe->result);
-
     ngx_guildlog_json_begin(w, '{');
     ngx_guildlog_json_member(w, "channelId", &probe->channel);
-    ngx_guildlog_json_member(w, "result", &result);
+    trouble_word(w, "result", probe->result);
 
     if (probe->webhooks) {
         ngx_guildlog_json_key(w, "webhooks");
@@ -710,7 +706,7 @@ trouble_test_result(ngx_http_guildlog_call_t *call)
     ngx_guildlog_json_key(&w, "ok");
     ngx_guildlog_json_bool(&w, ngx_strcmp(probe->result, "delivered") == 0);
 
-    trouble_test_word(&w, "stage", probe->result);
+    trouble_word(&w, "stage", probe->result);
 
     ngx_guildlog_json_member(&w, "channelId", &probe->channel);
 
@@ -722,7 +718,7 @@ trouble_test_result(ngx_http_guildlog_call_t *call)
         ngx_guildlog_json_null(&w);
     }
 
-    trouble_test_word(&w, "detail", probe->detail);
+    trouble_word(&w, "detail", probe->detail);
 
     ngx_guildlog_json_member_number(&w, "latencyMs", probe->time_ms);
 
@@ -737,12 +733,11 @@ trouble_test_result(ngx_http_guildlog_call_t *call)
 
 
 static void
-trouble_test_word(ngx_guildlog_json_t *w, const char *key, const char *word)
+trouble_word(ngx_guildlog_json_t *w, const char *key, const char *word)
 {
     ngx_str_t  text;
 
-    text.data = (u_char *) word;
-    text.len = ngx_strlen(word);
+    text = ngx_guildlog_word(word);
 
     ngx_guildlog_json_member(w, key, &text);
 }

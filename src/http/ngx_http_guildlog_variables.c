@@ -154,8 +154,7 @@ variables_word(ngx_http_variable_value_t *v, const char *word)
         return NGX_OK;
     }
 
-    value.data = (u_char *) word;
-    value.len = ngx_strlen(word);
+    value = ngx_guildlog_word(word);
 
     return variables_value(v, &value);
 }
@@ -289,10 +288,8 @@ token_read(ngx_pool_t *pool, ngx_str_t *row, ngx_guildlog_token_t *token)
 
     ngx_memzero(token, sizeof(ngx_guildlog_token_t));
 
-    token->jti.data = (u_char *) jti;
-    token->jti.len = ngx_strlen(jti);
-    token->guild.data = (u_char *) guild;
-    token->guild.len = ngx_strlen(guild);
+    token->jti = ngx_guildlog_word(jti);
+    token->guild = ngx_guildlog_word(guild);
     token->bot = ngx_strcmp(bot, "pro") == 0 ? NGX_GUILDLOG_BOT_PRO
                                              : NGX_GUILDLOG_BOT_MAIN;
     token->kind = kind;

@@ -446,8 +446,7 @@ static void
 visit_ask(ngx_http_guildlog_visit_t *visit, const char *path,
     ngx_http_guildlog_visit_pt answered)
 {
-    visit->ask.request.path.data = (u_char *) path;
-    visit->ask.request.path.len = ngx_strlen(path);
+    visit->ask.request.path = ngx_guildlog_word(path);
     visit->ask.answer = VISIT_ASK_PLATFORM;
     visit->answered = answered;
 

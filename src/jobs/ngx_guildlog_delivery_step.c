@@ -185,8 +185,7 @@ delivery_step_write(ngx_guildlog_json_t *w, ngx_guildlog_lane_t *lane)
     }
 
     if (work->done_to && work->reason) {
-        reason.data = (u_char *) work->reason;
-        reason.len = ngx_strlen(work->reason);
+        reason = ngx_guildlog_word(work->reason);
         ngx_guildlog_json_member(w, "reason", &reason);
     }
 

@@ -1008,8 +1008,7 @@ columns_object(ngx_guildlog_json_t *w, json_t *value)
             columns_put(w, ", ");
         }
 
-        name.data = (u_char *) keys[i];
-        name.len = ngx_strlen(keys[i]);
+        name = ngx_guildlog_word(keys[i]);
 
         ngx_guildlog_json_string(w, &name);
         columns_put(w, ": ");

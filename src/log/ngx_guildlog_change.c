@@ -576,9 +576,8 @@ change_label(const change_t *c, ngx_uint_t label)
 {
     ngx_str_t  text;
 
-    text.data = (u_char *) ngx_guildlog_change_labels[
-                               c->locale * ngx_guildlog_change_nlabels + label];
-    text.len = ngx_strlen(text.data);
+    text = ngx_guildlog_word(ngx_guildlog_change_labels[
+                              c->locale * ngx_guildlog_change_nlabels + label]);
 
     change_text(c, &text, NGX_GUILDLOG_CHANGE_WORD);
 }

@@ -318,12 +318,7 @@ csv_summary_add(csv_sentence_t *sentence, const void *data, size_t len)
 static ngx_str_t
 csv_title(const csv_row_t *row, ngx_uint_t locale)
 {
-    ngx_str_t  title;
-
-    title.data = (u_char *) ngx_guildlog_language_title(row->type, locale);
-    title.len = ngx_strlen(title.data);
-
-    return title;
+    return ngx_guildlog_word(ngx_guildlog_language_title(row->type, locale));
 }
 
 

@@ -284,8 +284,7 @@ entry_given_value(ngx_pool_t *pool, json_t *change, const char *name)
             return NGX_ERROR;
         }
 
-        text.data = (u_char *) made;
-        text.len = ngx_strlen(made);
+        text = ngx_guildlog_word(made);
     }
 
     for (n = 0, chars = 0; n < text.len; n++) {

@@ -692,8 +692,8 @@ message_embed_write(ngx_guildlog_json_t *w, ngx_guildlog_message_item_t *item,
             continue;
         }
 
-        s.data = (u_char *) ngx_guildlog_message_item_label(item, part->label);
-        s.len = ngx_strlen(s.data);
+        s = ngx_guildlog_word(ngx_guildlog_message_item_label(item,
+                                                              part->label));
 
         ngx_guildlog_json_begin(w, '{');
         message_embed_string(w, "name", &s);

@@ -649,9 +649,8 @@ message_sentence_title(const ngx_guildlog_message_item_t *item, ngx_str_t *s)
         if (ngx_strlen(ngx_guildlog_types[type].key) == s->len
             && ngx_memcmp(ngx_guildlog_types[type].key, s->data, s->len) == 0)
         {
-            s->data = (u_char *) ngx_guildlog_language_title(type,
-                                                       item->conf->locale);
-            s->len = ngx_strlen(s->data);
+            *s = ngx_guildlog_word(
+                     ngx_guildlog_language_title(type, item->conf->locale));
             return;
         }
     }
