@@ -88,6 +88,16 @@ ngx_guildlog_fails(const char *what, const char *file, ngx_uint_t line)
     ngx_socket_t                   fd
 
 
+static ngx_inline void
+ngx_guildlog_event_init(ngx_event_t *ev, ngx_event_handler_pt handler,
+    void *data, ngx_log_t *log)
+{
+    ev->handler = handler;
+    ev->data = data;
+    ev->log = log;
+}
+
+
 /* its handler is not called any more, unless it is set anew */
 
 static ngx_inline void

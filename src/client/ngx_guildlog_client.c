@@ -219,13 +219,9 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
         return NULL;
     }
 
-    x->begin.handler = client_begin;
-    x->begin.data = x;
-    x->begin.log = client->log;
+    ngx_guildlog_event_init(&x->begin, client_begin, x, client->log);
 
-    x->deadline.handler = client_expired;
-    x->deadline.data = x;
-    x->deadline.log = client->log;
+    ngx_guildlog_event_init(&x->deadline, client_expired, x, client->log);
 
     ngx_queue_insert_tail(&client->exchanges, &x->queue);
     ngx_add_timer(&x->deadline, deadline_ms);

@@ -86,9 +86,7 @@ ngx_guildlog_db_group_init(ngx_guildlog_db_pool_t *pool)
         pool->groups[i].share_connections = ngx_max(pool->groups[i].max / 2, 1);
     }
 
-    pool->retry.data = pool;
-    pool->retry.log = pool->log;
-    pool->retry.handler = db_group_retry;
+    ngx_guildlog_event_init(&pool->retry, db_group_retry, pool, pool->log);
     pool->retry.cancelable = 1;
 }
 

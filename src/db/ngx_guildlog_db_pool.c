@@ -77,9 +77,7 @@ ngx_guildlog_db_pool_create(ngx_cycle_t *cycle,
     pool->pool = memory;
     pool->log = cycle->log;
 
-    pool->run.data = pool;
-    pool->run.log = pool->log;
-    pool->run.handler = db_pool_run;
+    ngx_guildlog_event_init(&pool->run, db_pool_run, pool, pool->log);
 
     ngx_queue_init(&pool->ended);
     ngx_queue_init(&pool->finished);

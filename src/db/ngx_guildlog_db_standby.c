@@ -55,9 +55,7 @@ ngx_guildlog_db_standby_follow(ngx_guildlog_db_pool_t *pool,
     standby->pool = pool;
     standby->primary = primary;
 
-    standby->timer.data = standby;
-    standby->timer.log = pool->log;
-    standby->timer.handler = standby_ask;
+    ngx_guildlog_event_init(&standby->timer, standby_ask, standby, pool->log);
     standby->timer.cancelable = 1;
 
     pool->standby = standby;

@@ -49,9 +49,7 @@ ngx_http_guildlog_ask_start(ngx_http_guildlog_ask_t *ask, ngx_msec_t ms)
 
     ask->fd = (ngx_socket_t) -1;
     ask->until = ngx_current_msec + ms;
-    ask->timer.handler = ask_late;
-    ask->timer.data = ask;
-    ask->timer.log = ngx_cycle->log;
+    ngx_guildlog_event_init(&ask->timer, ask_late, ask, ngx_cycle->log);
     ngx_add_timer(&ask->timer, ms);
 
     line = &ask_lines[ask->who];

@@ -708,9 +708,8 @@ ngx_http_guildlog_call_yield(ngx_http_guildlog_call_t *call,
 
         call->fd = r->connection->fd;
 
-        call->slice.handler = call_slice;
-        call->slice.data = call;
-        call->slice.log = r->connection->log;
+        ngx_guildlog_event_init(&call->slice, call_slice, call,
+                                r->connection->log);
 
         r->read_event_handler = ngx_http_test_reading;
     }

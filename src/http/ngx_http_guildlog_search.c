@@ -828,9 +828,8 @@ line_join(ngx_http_guildlog_search_t *search)
         ngx_queue_init(&line.all);
         ngx_queue_init(&line.rounds);
 
-        line.event.data = &line;
-        line.event.log = ngx_cycle->log;
-        line.event.handler = line_handler;
+        ngx_guildlog_event_init(&line.event, line_handler, &line,
+                                ngx_cycle->log);
     }
 
     ngx_guildlog_assert(!search->in_line && !search->at_work
@@ -869,9 +868,8 @@ line_join(ngx_http_guildlog_search_t *search)
         return;
     }
 
-    search->timer.data = search;
-    search->timer.log = search->call->request->connection->log;
-    search->timer.handler = line_expired;
+    ngx_guildlog_event_init(&search->timer, line_expired, search,
+                            search->call->request->connection->log);
 
     ngx_add_timer(&search->timer, database->queue_timeout);
 }
@@ -1081,9 +1079,8 @@ strings_put(void *data, int64_t key, int32_t day, const ngx_str_t *strings)
     if (!timer->timer_set) {
         strings_dumb.fd = (ngx_socket_t) -1;
 
-        timer->data = &strings_dumb;
-        timer->log = ngx_cycle->log;
-        timer->handler = strings_expire;
+        ngx_guildlog_event_init(timer, strings_expire, &strings_dumb,
+                                ngx_cycle->log);
         timer->cancelable = 1;
 
         ngx_add_timer(timer, NGX_HTTP_GUILDLOG_STRINGS_AGE * 1000);

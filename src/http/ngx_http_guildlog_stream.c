@@ -162,9 +162,8 @@ stream_listener(ngx_http_guildlog_call_t *call)
     listener->match = filter.match;
     listener->match.types = filter.shown;
 
-    listener->heartbeat.data = r->connection;
-    listener->heartbeat.log = r->connection->log;
-    listener->heartbeat.handler = stream_heartbeat;
+    ngx_guildlog_event_init(&listener->heartbeat, stream_heartbeat,
+                            r->connection, r->connection->log);
     listener->heartbeat.cancelable = 1;
 
     call->listener = listener;

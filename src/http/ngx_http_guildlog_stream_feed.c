@@ -159,9 +159,7 @@ feed_of(ngx_http_guildlog_call_t *call)
     feed->pool = worker->pools[i];
     feed->fd = (ngx_socket_t) -1;
 
-    feed->poll.data = feed;
-    feed->poll.log = ngx_cycle->log;
-    feed->poll.handler = feed_poll;
+    ngx_guildlog_event_init(&feed->poll, feed_poll, feed, ngx_cycle->log);
 
     worker->feeds[i] = feed;
 
@@ -211,9 +209,7 @@ feed_topic(ngx_http_guildlog_feed_t *feed,
 
     ngx_memcpy(topic->bot.data, bot->data, bot->len);
 
-    topic->look.data = topic;
-    topic->look.log = ngx_cycle->log;
-    topic->look.handler = fetch_handler;
+    ngx_guildlog_event_init(&topic->look, fetch_handler, topic, ngx_cycle->log);
     topic->look.cancelable = 1;
 
     ngx_queue_init(&topic->listeners);

@@ -421,13 +421,9 @@ ngx_guildlog_delivery_queue_init(ngx_guildlog_delivery_t *d,
 
     /* not cancelable: a worker that exits gives its leases away first */
 
-    d->tick.handler = tick;
-    d->tick.data = d;
-    d->tick.log = d->env.log;
+    ngx_guildlog_event_init(&d->tick, tick, d, d->env.log);
 
-    d->go.handler = go;
-    d->go.data = d;
-    d->go.log = d->env.log;
+    ngx_guildlog_event_init(&d->go, go, d, d->env.log);
 }
 
 
@@ -537,9 +533,8 @@ ngx_guildlog_delivery_queue_sleep(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
 
     ngx_guildlog_lane_to(lane, state);
 
-    lane->timer.handler = delivery_queue_timer;
-    lane->timer.data = lane;
-    lane->timer.log = lane->env->log;
+    ngx_guildlog_event_init(&lane->timer, delivery_queue_timer, lane,
+                            lane->env->log);
     lane->timer.cancelable = 1;
 
     ngx_add_timer(&lane->timer, ms);

@@ -180,9 +180,8 @@ ngx_guildlog_indexer_create(ngx_cycle_t *cycle, ngx_msec_t interval,
     indexer->log = cycle->log;
     indexer->job.log = cycle->log;
 
-    indexer->event.handler = indexer_slice;
-    indexer->event.data = indexer;
-    indexer->event.log = cycle->log;
+    ngx_guildlog_event_init(&indexer->event, indexer_slice, indexer,
+                            cycle->log);
     indexer->event.cancelable = 1;
 
     ngx_add_timer(&indexer->event, ngx_random() % 1000);

@@ -53,9 +53,7 @@ ngx_guildlog_keeper_create(ngx_cycle_t *cycle,
     keeper->stats = stats;
     keeper->log = cycle->log;
 
-    keeper->timer.handler = keeper_step;
-    keeper->timer.data = keeper;
-    keeper->timer.log = cycle->log;
+    ngx_guildlog_event_init(&keeper->timer, keeper_step, keeper, cycle->log);
     keeper->timer.cancelable = 1;
 
     keeper->indexer = ngx_guildlog_indexer_create(cycle, conf->interval,

@@ -63,9 +63,7 @@ ngx_guildlog_pairs_create(ngx_cycle_t *cycle,
     pairs->stats = stats;
     pairs->log = cycle->log;
 
-    pairs->timer.handler = pairs_turn;
-    pairs->timer.data = pairs;
-    pairs->timer.log = cycle->log;
+    ngx_guildlog_event_init(&pairs->timer, pairs_turn, pairs, cycle->log);
     pairs->timer.cancelable = 1;
 
     /* another worker may have left what waited before this one */
