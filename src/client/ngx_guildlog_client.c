@@ -713,13 +713,9 @@ client_conn_find(ngx_guildlog_client_exchange_t *x)
         ctx = ngx_resolve_start(client->resolver, NULL);
     }
 
-    if (ctx == NGX_NO_RESOLVER) {
-        client_conn_configured(x, "there is no resolver");
-        return;
-    }
-
-    if (ctx == NULL) {
-        client_conn_configured(x, "out of memory");
+    if (ctx == NULL || ctx == NGX_NO_RESOLVER) {
+        client_conn_configured(x, ctx ? "there is no resolver"
+                                      : "out of memory");
         return;
     }
 

@@ -696,14 +696,10 @@ db_host_find(ngx_guildlog_db_conn_t *conn)
         ctx = ngx_resolve_start(site->resolver, NULL);
     }
 
-    if (ctx == NGX_NO_RESOLVER) {
-        db_host_configured(conn, "no address was found when the "
-                                 "configuration was read");
-        return;
-    }
-
-    if (ctx == NULL) {
-        db_host_configured(conn, "no memory to resolve the name");
+    if (ctx == NULL || ctx == NGX_NO_RESOLVER) {
+        db_host_configured(conn, ctx ? "no address was found when the "
+                                       "configuration was read"
+                                     : "no memory to resolve the name");
         return;
     }
 
