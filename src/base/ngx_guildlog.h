@@ -203,6 +203,8 @@ uint64_t ngx_guildlog_clock_wall_ms(void);
 /* what the format says, of which text may be a part, in memory of the pool */
 ngx_int_t ngx_guildlog_print(ngx_pool_t *pool, ngx_str_t *text,
     const char *fmt, ...);
+ngx_int_t ngx_guildlog_vprint(ngx_pool_t *pool, ngx_str_t *text,
+    const char *fmt, va_list args);
 
 
 /* UTF-8 by its bytes: what is valid, how long it is, where it may be cut */

@@ -16,18 +16,33 @@ static size_t utf8_rune(const u_char *p, size_t len);
 ngx_int_t
 ngx_guildlog_print(ngx_pool_t *pool, ngx_str_t *text, const char *fmt, ...)
 {
+    va_list    args;
+    ngx_int_t  rc;
+
+    va_start(args, fmt);
+    rc = ngx_guildlog_vprint(pool, text, fmt, args);
+    va_end(args);
+
+    return rc;
+}
+
+
+ngx_int_t
+ngx_guildlog_vprint(ngx_pool_t *pool, ngx_str_t *text, const char *fmt,
+    va_list args)
+{
     u_char     buf[PRINT_SHORT], *last;
     size_t     size;
-    va_list    args;
+    va_list    copy;
     ngx_str_t  made;
 
     size = sizeof(buf);
     made.data = buf;
 
     for ( ;; ) {
-        va_start(args, fmt);
-        last = ngx_vslprintf(made.data, made.data + size, fmt, args);
-        va_end(args);
+        va_copy(copy, args);
+        last = ngx_vslprintf(made.data, made.data + size, fmt, copy);
+        va_end(copy);
 
         made.len = last - made.data;
 

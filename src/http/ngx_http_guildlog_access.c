@@ -389,7 +389,6 @@ limit_address(ngx_http_request_t *r, ngx_str_t *address)
 static ngx_int_t
 limit_headers(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx)
 {
-    ngx_str_t   value;
     ngx_uint_t  i, reset, n[4];
 
     static const char  *names[] = {
@@ -405,20 +404,20 @@ limit_headers(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx)
     n[3] = reset;
 
     for (i = 0; i < 4; i++) {
-        if (ngx_http_guildlog_response_header_number(r, names[i], n[i])
+        if (ngx_http_guildlog_response_header(r, names[i], "%ui", n[i])
             != NGX_OK)
         {
             return NGX_ERROR;
         }
     }
 
-    if (ngx_guildlog_print(r->pool, &value, "\"default\";r=%ui;t=%ui",
-                           ctx->limit.remaining, reset)
+    if (ngx_http_guildlog_response_header(r, "RateLimit-Policy", "%V",
+                                          &ctx->charged->policy)
         != NGX_OK
-        || ngx_http_guildlog_response_header(r, "RateLimit-Policy",
-                                             &ctx->charged->policy)
-           == NULL
-        || ngx_http_guildlog_response_header(r, "RateLimit", &value) == NULL)
+        || ngx_http_guildlog_response_header(r, "RateLimit",
+                                             "\"default\";r=%ui;t=%ui",
+                                             ctx->limit.remaining, reset)
+           != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -427,7 +426,7 @@ limit_headers(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx)
         return NGX_OK;
     }
 
-    return ngx_http_guildlog_response_header_number(r, "Retry-After", reset);
+    return ngx_http_guildlog_response_header(r, "Retry-After", "%ui", reset);
 }
 
 
@@ -478,8 +477,8 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
         return NGX_OK;
     }
 
-    if (ngx_http_guildlog_response_header_number(call->request, "Retry-After",
-                                                 SEAT_RETRY)
+    if (ngx_http_guildlog_response_header(call->request, "Retry-After", "%ui",
+                                          (ngx_uint_t) SEAT_RETRY)
         != NGX_OK)
     {
         return NGX_ERROR;

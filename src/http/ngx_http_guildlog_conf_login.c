@@ -433,21 +433,7 @@ ngx_http_guildlog_viewer_init(void)
 static ngx_int_t
 viewer_header_filter(ngx_http_request_t *r)
 {
-    ngx_uint_t                     i;
     ngx_http_guildlog_loc_conf_t  *conf;
-
-    static const struct {
-        const char                *name;
-        ngx_str_t                  value;
-    } headers[] = {
-        { "Referrer-Policy", ngx_string("no-referrer") },
-        { "X-Content-Type-Options", ngx_string("nosniff") }
-    };
-
-    static const ngx_str_t  asked = ngx_string("no-cache");
-    static const ngx_str_t  kept = ngx_string("max-age=31536000, immutable");
-    static const ngx_str_t  images =
-        ngx_string("images;desc=\"" VIEWER_IMAGES "\"");
 
     conf = ngx_http_get_module_loc_conf(r, ngx_http_guildlog_module);
 
@@ -456,37 +442,33 @@ viewer_header_filter(ngx_http_request_t *r)
     }
 
     if (ngx_http_guildlog_response_header(r, "Cache-Control",
-                                          viewer_stays(r) ? &kept : &asked)
-        == NULL)
+                                          viewer_stays(r)
+                                          ? "max-age=31536000, immutable"
+                                          : "no-cache")
+        != NGX_OK
+        || ngx_http_guildlog_response_header(r, "Referrer-Policy",
+                                             "no-referrer")
+           != NGX_OK
+        || ngx_http_guildlog_response_header(r, "X-Content-Type-Options",
+                                             "nosniff")
+           != NGX_OK)
     {
         return NGX_ERROR;
-    }
-
-    for (i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
-        if (ngx_http_guildlog_response_header(r, headers[i].name,
-                                              &headers[i].value)
-            == NULL)
-        {
-            return NGX_ERROR;
-        }
     }
 
     if (viewer_is_part(r)) {
         return viewer_next_header_filter(r);
     }
 
-    if (ngx_http_guildlog_response_header(r, "Content-Security-Policy",
+    /* the second is what a page can read of its own answer */
+
+    if (ngx_http_guildlog_response_header(r, "Content-Security-Policy", "%V",
                                           &conf->viewer)
-        == NULL)
-    {
-        return NGX_ERROR;
-    }
-
-    /* what a page can read of its own answer */
-
-    if (conf->images
-        && ngx_http_guildlog_response_header(r, "Server-Timing", &images)
-           == NULL)
+        != NGX_OK
+        || (conf->images
+            && ngx_http_guildlog_response_header(r, "Server-Timing",
+                                         "images;desc=\"" VIEWER_IMAGES "\"")
+               != NGX_OK))
     {
         return NGX_ERROR;
     }

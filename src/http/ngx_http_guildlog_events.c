@@ -707,8 +707,7 @@ events_next(ngx_http_guildlog_call_t *call)
     }
 
     if (events->failed == events->tried) {
-        if (ngx_http_guildlog_response_header_number(call->request,
-                                                     "Retry-After", 1)
+        if (ngx_http_guildlog_response_header(call->request, "Retry-After", "1")
             != NGX_OK)
         {
             return NGX_ERROR;

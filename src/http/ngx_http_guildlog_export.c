@@ -279,7 +279,6 @@ static ngx_int_t
 export_header(ngx_http_guildlog_call_t *call)
 {
     ngx_tm_t             tm;
-    ngx_str_t            value;
     ngx_http_request_t  *r;
 
     static const ngx_str_t  csv = ngx_string("text/csv");
@@ -289,16 +288,14 @@ export_header(ngx_http_guildlog_call_t *call)
 
     ngx_gmtime(ngx_time(), &tm);
 
-    if (ngx_guildlog_print(r->pool, &value,
+    if (ngx_http_guildlog_response_header(r, "Content-Disposition",
                            "attachment; filename="
                            "\"logs-%V-%4d%02d%02d-%02d%02d%02d.%s\"",
                            &call->guild, tm.ngx_tm_year, tm.ngx_tm_mon,
                            tm.ngx_tm_mday, tm.ngx_tm_hour, tm.ngx_tm_min,
                            tm.ngx_tm_sec, call->export->lines ? "ndjson"
                                                               : "csv")
-        != NGX_OK
-        || ngx_http_guildlog_response_header(r, "Content-Disposition", &value)
-           == NULL)
+        != NGX_OK)
     {
         return NGX_ERROR;
     }

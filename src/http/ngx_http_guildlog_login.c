@@ -165,7 +165,7 @@ login_page(ngx_http_request_t *r)
 {
     size_t                                 i;
     ngx_int_t                              rc;
-    ngx_str_t                              path, allow;
+    ngx_str_t                              path;
     ngx_http_guildlog_ctx_t               *ctx;
     const ngx_http_guildlog_loc_conf_t    *conf;
     const ngx_http_guildlog_login_conf_t  *login;
@@ -206,13 +206,10 @@ login_page(ngx_http_request_t *r)
             return login_pages[i].handler(r, login);
         }
 
-        allow = ngx_guildlog_word(login_pages[i].allow);
-
-        if (ngx_http_guildlog_response_header(r, "Allow", &allow) == NULL) {
-            return NGX_ERROR;
-        }
-
-        return login_tell(r, login, NGX_HTTP_NOT_ALLOWED);
+        return ngx_http_guildlog_response_header(r, "Allow", "%s",
+                                                 login_pages[i].allow)
+               == NGX_OK ? login_tell(r, login, NGX_HTTP_NOT_ALLOWED)
+                         : NGX_ERROR;
     }
 
     return login_tell(r, login, NGX_HTTP_NOT_FOUND);
@@ -601,7 +598,8 @@ login_go(ngx_http_request_t *r, const ngx_str_t *to)
     static const ngx_str_t  nothing = ngx_string("");
 
     if (login_headers(r) != NGX_OK
-        || ngx_http_guildlog_response_header(r, "Location", to) == NULL)
+        || ngx_http_guildlog_response_header(r, "Location", "%V", to)
+           != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -653,30 +651,19 @@ login_tell(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
 static ngx_int_t
 login_headers(ngx_http_request_t *r)
 {
-    size_t  i;
-
-    static const struct {
-        const char  *name;
-        ngx_str_t    value;
-    } headers[] = {
-        { "Content-Security-Policy",
-          ngx_string("default-src 'none'; frame-ancestors 'none'; "
-                     "base-uri 'none'; form-action 'none'") },
-        { "X-Frame-Options", ngx_string("DENY") },
-        { "X-Content-Type-Options", ngx_string("nosniff") },
-        { "Referrer-Policy", ngx_string("no-referrer") }
-    };
-
-    for (i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
-        if (ngx_http_guildlog_response_header(r, headers[i].name,
-                                              &headers[i].value)
-            == NULL)
-        {
-            return NGX_ERROR;
-        }
-    }
-
-    return NGX_OK;
+    return ngx_http_guildlog_response_header(r, "Content-Security-Policy",
+                           "default-src 'none'; frame-ancestors 'none'; "
+                           "base-uri 'none'; form-action 'none'")
+           == NGX_OK
+           && ngx_http_guildlog_response_header(r, "X-Frame-Options", "DENY")
+              == NGX_OK
+           && ngx_http_guildlog_response_header(r, "X-Content-Type-Options",
+                                                "nosniff")
+              == NGX_OK
+           && ngx_http_guildlog_response_header(r, "Referrer-Policy",
+                                                "no-referrer")
+              == NGX_OK
+           ? NGX_OK : NGX_ERROR;
 }
 
 
@@ -1012,7 +999,7 @@ session_refuse(ngx_http_guildlog_call_t *call, ngx_uint_t status)
     }
 
     if (status == NGX_HTTP_SERVICE_UNAVAILABLE) {
-        if (ngx_http_guildlog_response_header_number(r, "Retry-After", 5)
+        if (ngx_http_guildlog_response_header(r, "Retry-After", "5")
             != NGX_OK)
         {
             return NGX_ERROR;

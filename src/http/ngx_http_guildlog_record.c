@@ -131,8 +131,7 @@ record_apart(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 
     if (ngx_guildlog_db_result_number(result, 0, 0)
            == NGX_HTTP_SERVICE_UNAVAILABLE
-        && ngx_http_guildlog_response_header_number(call->request,
-                                                    "Retry-After", 1)
+        && ngx_http_guildlog_response_header(call->request, "Retry-After", "1")
            != NGX_OK)
     {
         return NGX_ERROR;

@@ -185,7 +185,7 @@ ngx_http_guildlog_request_expire(void)
             continue;
         }
 
-        rc = ngx_http_guildlog_response_header_number(r, "Retry-After", 1);
+        rc = ngx_http_guildlog_response_header(r, "Retry-After", "1");
 
         if (rc == NGX_OK) {
             rc = ngx_http_guildlog_call_refuse(call,
@@ -429,8 +429,8 @@ request_method_not_allowed(ngx_http_guildlog_call_t *call, ngx_uint_t methods)
 
     allow.len = p - allow.data;
 
-    if (ngx_http_guildlog_response_header(call->request, "Allow", &allow)
-        == NULL)
+    if (ngx_http_guildlog_response_header(call->request, "Allow", "%V", &allow)
+        != NGX_OK)
     {
         return NGX_ERROR;
     }

@@ -198,7 +198,7 @@ ngx_http_guildlog_response_challenge(ngx_http_request_t *r,
     static const ngx_str_t  invalid =
         ngx_string("Bearer realm=\"guildlog\", error=\"invalid_token\"");
 
-    h = ngx_http_guildlog_response_header(r, "WWW-Authenticate",
+    h = ngx_http_guildlog_response_header_set(r, "WWW-Authenticate",
                                      ctx->cause == NGX_GUILDLOG_AUTH_MISSING
                                      ? &plain : &invalid);
     if (h == NULL) {
@@ -229,7 +229,7 @@ response_send_refusal(ngx_http_guildlog_call_t *call,
         status = ngx_atoi((u_char *) result->sqlstate + 2, 3);
 
         if (status == NGX_HTTP_TOO_MANY_REQUESTS
-            && ngx_http_guildlog_response_header_number(r, "Retry-After", 60)
+            && ngx_http_guildlog_response_header(r, "Retry-After", "60")
                != NGX_OK)
         {
             return NGX_ERROR;
@@ -289,9 +289,7 @@ response_send_failure(ngx_http_request_t *r, ngx_uint_t status)
         return ngx_http_guildlog_response_error(r, status, &failed);
     }
 
-    if (ngx_http_guildlog_response_header_number(r, "Retry-After", 1)
-        != NGX_OK)
-    {
+    if (ngx_http_guildlog_response_header(r, "Retry-After", "1") != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -434,7 +432,7 @@ ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
 
     store = r->headers_out.etag ? &no_cache : &no_store;
 
-    if (ngx_http_guildlog_response_header(r, "Cache-Control", store)
+    if (ngx_http_guildlog_response_header_set(r, "Cache-Control", store)
         == NULL)
     {
         return NGX_ERROR;
@@ -443,8 +441,8 @@ ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
     ctx = ngx_http_guildlog_call_ctx(r, 0);
 
     if (ctx && ctx->stale
-        && ngx_http_guildlog_response_header_number(r, "Guildlog-Lag",
-                                                    ctx->lag / 1000)
+        && ngx_http_guildlog_response_header(r, "Guildlog-Lag", "%ui",
+                                             ctx->lag / 1000)
            != NGX_OK)
     {
         return NGX_ERROR;
@@ -465,7 +463,7 @@ ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
 
 
 ngx_table_elt_t *
-ngx_http_guildlog_response_header(ngx_http_request_t *r, const char *name,
+ngx_http_guildlog_response_header_set(ngx_http_request_t *r, const char *name,
     const ngx_str_t *value)
 {
     size_t            len;
@@ -517,13 +515,19 @@ ngx_http_guildlog_response_header_add(ngx_http_request_t *r, const char *name,
 
 
 ngx_int_t
-ngx_http_guildlog_response_header_number(ngx_http_request_t *r,
-    const char *name, ngx_uint_t n)
+ngx_http_guildlog_response_header(ngx_http_request_t *r, const char *name,
+    const char *fmt, ...)
 {
+    va_list    args;
+    ngx_int_t  rc;
     ngx_str_t  value;
 
-    return ngx_guildlog_print(r->pool, &value, "%ui", n) == NGX_OK
-           && ngx_http_guildlog_response_header(r, name, &value)
+    va_start(args, fmt);
+    rc = ngx_guildlog_vprint(r->pool, &value, fmt, args);
+    va_end(args);
+
+    return rc == NGX_OK
+           && ngx_http_guildlog_response_header_set(r, name, &value)
            ? NGX_OK : NGX_ERROR;
 }
 

@@ -64,16 +64,15 @@ ngx_uint_t ngx_http_guildlog_response_has_log(ngx_http_guildlog_call_t *call,
 
 /*
  * Sets a header, or replaces one of this name that an internal redirect has
- * left behind; NULL: out of memory.
+ * left behind; NULL, NGX_ERROR: out of memory.
  */
-ngx_table_elt_t *ngx_http_guildlog_response_header(ngx_http_request_t *r,
+ngx_table_elt_t *ngx_http_guildlog_response_header_set(ngx_http_request_t *r,
     const char *name, const ngx_str_t *value);
+ngx_int_t ngx_http_guildlog_response_header(ngx_http_request_t *r,
+    const char *name, const char *fmt, ...);
 /* sets one more of this name */
 ngx_table_elt_t *ngx_http_guildlog_response_header_add(ngx_http_request_t *r,
     const char *name, const ngx_str_t *value);
-
-ngx_int_t ngx_http_guildlog_response_header_number(ngx_http_request_t *r,
-    const char *name, ngx_uint_t n);
 
 
 /*

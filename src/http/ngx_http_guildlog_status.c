@@ -253,7 +253,6 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
 
     static const ngx_str_t  json = ngx_string("application/json");
     static const ngx_str_t  text = ngx_string("text/plain; version=0.0.4");
-    static const ngx_str_t  allow = ngx_string("GET, HEAD");
 
     rc = ngx_http_discard_request_body(r);
 
@@ -264,7 +263,8 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
     /* told here: an error_page may lead to the API, which asks for a token */
 
     if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
-        return ngx_http_guildlog_response_header(r, "Allow", &allow)
+        return ngx_http_guildlog_response_header(r, "Allow", "GET, HEAD")
+               == NGX_OK
                ? ngx_http_guildlog_response_error(r, NGX_HTTP_NOT_ALLOWED, NULL)
                : NGX_ERROR;
     }

@@ -79,7 +79,6 @@ stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 
     static const ngx_str_t  type = ngx_string("text/event-stream");
     static const ngx_str_t  none = ngx_string("");
-    static const ngx_str_t  no = ngx_string("no");
 
     r = call->request;
 
@@ -89,8 +88,8 @@ stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 
     ngx_str_set(&r->headers_out.charset, "utf-8");
 
-    if (ngx_http_guildlog_response_header(r, "X-Accel-Buffering", &no)
-        == NULL)
+    if (ngx_http_guildlog_response_header(r, "X-Accel-Buffering", "no")
+        != NGX_OK)
     {
         return NGX_ERROR;
     }

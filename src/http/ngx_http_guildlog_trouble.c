@@ -596,8 +596,8 @@ trouble_test_asked(ngx_http_guildlog_call_t *call,
         return ngx_http_guildlog_response_result(call, result);
     }
 
-    if (ngx_http_guildlog_response_header_number(call->request, "Retry-After",
-                                                 json_integer_value(after))
+    if (ngx_http_guildlog_response_header(call->request, "Retry-After", "%L",
+                                          json_integer_value(after))
         != NGX_OK)
     {
         return NGX_ERROR;

@@ -332,7 +332,8 @@ ngx_http_guildlog_types_answer(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    r->headers_out.etag = ngx_http_guildlog_response_header(r, "ETag", &etag);
+    r->headers_out.etag = ngx_http_guildlog_response_header_set(r, "ETag",
+                                                                &etag);
     if (r->headers_out.etag == NULL) {
         return NGX_ERROR;
     }
