@@ -297,9 +297,8 @@ static ngx_int_t
 limit_key(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
     const ngx_http_guildlog_limit_conf_t *limit, ngx_str_t *key)
 {
-    u_char     *p;
-    u_char      type;
-    ngx_str_t   value;
+    char       type;
+    ngx_str_t  value;
 
     if (limit->key) {
         if (ngx_http_complex_value(r, limit->key, &value) != NGX_OK) {
@@ -324,18 +323,8 @@ limit_key(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
         type = 'a';
     }
 
-    key->len = limit->prefix.len + 1 + value.len;
-    key->data = ngx_pnalloc(r->pool, key->len);
-
-    if (key->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    p = ngx_cpymem(key->data, limit->prefix.data, limit->prefix.len);
-    *p++ = type;
-    ngx_memcpy(p, value.data, value.len);
-
-    return NGX_OK;
+    return ngx_guildlog_print(r->pool, key, "%V%c%V", &limit->prefix, type,
+                              &value);
 }
 
 

@@ -268,17 +268,9 @@ visit_leave(void *data)
 static ngx_int_t
 visit_copy(ngx_pool_t *pool, ngx_str_t *text)
 {
-    u_char  *p;
+    text->data = ngx_pstrdup(pool, text);
 
-    p = ngx_pnalloc(pool, text->len + 1);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    ngx_memcpy(p, text->data, text->len);
-    text->data = p;
-
-    return NGX_OK;
+    return text->data ? NGX_OK : NGX_ERROR;
 }
 
 
