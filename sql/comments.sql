@@ -56,7 +56,8 @@ comment on table log_block is
     'The entries that are kept, up to 96 of a day in a row: a line of docs and '
     'of said for each, and a character of types.';
 comment on table log_day is
-    'How many entries of each type the blocks of a day have.';
+    'How many entries of each type the blocks of a day have, and, where it is '
+    'large, those of its eight parts.';
 comment on table log_head is
     'One row a server and bot. Who records holds it, so that arrival numbers '
     'follow the order of commits. All up to blocked is in blocks.';

@@ -103,6 +103,8 @@ create table if not exists schema_version (
 \ir migrate.sql
 \set migration 0078_names
 \ir migrate.sql
+\set migration 0083_parts
+\ir migrate.sql
 
 \if :whole
 \else

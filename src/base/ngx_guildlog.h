@@ -14,7 +14,7 @@
 
 
 #define NGX_GUILDLOG_VERSION    "0.2.0"
-#define NGX_GUILDLOG_SCHEMA     80       /* the last of sql/migrations */
+#define NGX_GUILDLOG_SCHEMA     83       /* the last of sql/migrations */
 
 /* of conf/viewer/log-types.tsv: 0 and on */
 #define NGX_GUILDLOG_TYPES      102

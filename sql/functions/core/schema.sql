@@ -5,5 +5,5 @@ create or replace function schema_fits(needed int)
 returns boolean language plpgsql immutable security definer
 set search_path = guildlog, pg_temp as $$
 begin
-    return needed <= 80;
+    return needed <= 83;
 end $$;

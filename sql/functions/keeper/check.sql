@@ -141,7 +141,7 @@ begin
 end $$;
 
 
--- Days count what is in blocks.
+-- Days count what is in blocks, and so do their parts.
 
 create or replace function check_days(guild bigint, bot smallint)
 returns setof difference language plpgsql stable as $$
@@ -163,6 +163,15 @@ begin
                       where d.guild_id = guild and d.bot = check_days.bot) c
             on c.day = a.day and c.type = a.type
          where a.n is distinct from c.n
+         union all
+        select 'log_day', format('day %s, parts', p.day), p.fit::text,
+               p.parts::text
+          from (select d.day, d.parts,
+                       day_parts(guild, check_days.bot, d.day) as fit
+                  from log_day d
+                 where d.guild_id = guild and d.bot = check_days.bot
+                   and d.parts <> '{}') p
+         where p.parts is distinct from p.fit
          order by 2;
 end $$;
 

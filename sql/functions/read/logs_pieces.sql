@@ -71,9 +71,12 @@ declare
     first_day  int;
     first_end  bigint;
     last_low   bigint;
+    top_day    int;
+    whole      int;         -- the first day that is
     days       text;
     days_below text;
-    cut        text;        -- of the first day: the types of its rest
+    rest       text;        -- of the first day: its last parts
+    cut        text;        -- the types of what is before that
     eldest     bigint;      -- of blocks
 begin
     select at - retention_ms(s.plan),
@@ -148,9 +151,10 @@ begin
            and a.id >= low and a.id < high;
     end if;
 
-    -- The entries of blocks are counted by whole days, and by the types of what
-    -- is cut off of the first one, of the last one (as a rule nothing happened
-    -- behind the window) and of that of the position.
+    -- The entries of blocks are counted by whole days, and where one is cut, by
+    -- its whole parts, if it has parts, and the types of what is left: of the
+    -- first day, of the last one (as a rule nothing happened behind the window)
+    -- and of that of the position.
 
     first_day := day_of(low);
     first_end := case when low > day_low(first_day)
@@ -159,6 +163,24 @@ begin
     last_low := case when last_id >= high
                      then greatest(first_end, day_low(day_of(high - 1)))
                      else high end;
+    whole := first_day + (first_end > low)::int;
+    top_day := case when top < high then day_of(top) else 2147483647 end;
+
+    select string_agg(d.counts, E'\n') filter (
+               where d.day >= whole and d.day < top_day),
+           string_agg(d.counts, E'\n') filter (
+               where d.day >= whole and d.day >= top_day),
+           max(array_to_string(d.parts[(low - 1) / part_ids() % 8 + 2:],
+                               E'\n')) filter (where d.day < whole)
+      into days_below, days, rest
+      from log_day d
+     where d.guild_id = guild and d.bot = logs_pieces.bot
+       and d.day >= first_day + (first_end = high)::int
+       and d.day <= day_of(high - 1) - (last_low < high)::int;
+
+    if rest > '' then
+        first_end := (low - 1) / part_ids() * part_ids() + part_ids();
+    end if;
 
     select string_agg(
                case when x.first_id >= low and x.last_id < first_end
@@ -190,41 +212,26 @@ begin
                     null)::log_piece;
 
     if cut is not null then
-        return next row(case when top >= first_end then 3 else 1 end, 'c', cut,
-                        null, null)::log_piece;
+        return next row(case when top_day > first_day then 3 else 1 end, 'c',
+                        cut, null, null)::log_piece;
     end if;
 
-    if top = high then
-        return query
-            select 3::bigint, 'd'::text, null::text,
-                   coalesce(string_agg(d.counts, E'\n'), ''), null::text
-              from log_day d
-             where d.guild_id = guild and d.bot = logs_pieces.bot
-               and d.day >= first_day + (first_end > low)::int
-               and d.day <= day_of(high - 1) - (last_low < high)::int
-               and low < high;
-    else
-        select coalesce(string_agg(d.counts, E'\n')
-                            filter (where d.day < day_of(top)), ''),
-               coalesce(string_agg(d.counts, E'\n')
-                            filter (where d.day >= day_of(top)), '')
-          into days_below, days
-          from log_day d
-         where d.guild_id = guild and d.bot = logs_pieces.bot
-           and d.day >= first_day + (first_end > low)::int
-           and d.day <= day_of(high - 1) - (last_low < high)::int;
+    if rest > '' then
+        return next row(case when top_day > first_day then 3 else 1 end, 'd',
+                        null, rest, null)::log_piece;
+    end if;
 
-        return next row(3, 'd', null, days_below, null)::log_piece;
+    return next row(3, 'd', null, days_below, null)::log_piece;
+
+    if top < high then
         return next row(1, 'd', null, days, null)::log_piece;
-        return next row(2, 'c', types_within(guild, bot, greatest(
-                                    low, day_low(day_of(top))), top),
-                        null, null)::log_piece;
+        return query select * from day_within(
+            guild, bot, greatest(low, day_low(top_day)), top, 2);
     end if;
 
     if last_low < high then
-        return next row(case when top = high then 3 else 1 end, 'c',
-                        types_within(guild, bot, last_low, high), null,
-                        null)::log_piece;
+        return query select * from day_within(
+            guild, bot, last_low, high, case when top = high then 3 else 1 end);
     end if;
 
     if want is not null then
@@ -360,26 +367,39 @@ begin
 end $$;
 
 
--- The types of a range of ids, of one day, in blocks.
+-- What a range of ids, of one day, has in blocks, to be counted: pieces with
+-- these flags. Parts of the day that the range begins with are counted as such.
 
-create or replace function types_within(guild bigint, bot smallint,
-    low bigint, high bigint)
-returns text language plpgsql stable as $$
+create or replace function day_within(guild bigint, bot smallint,
+    low bigint, high bigint, flags bigint)
+returns setof log_piece language plpgsql stable as $$
+declare
+    begins  constant text := (
+                select array_to_string(d.parts[:high / part_ids() % 8], E'\n')
+                  from log_day d
+                 where d.guild_id = guild and d.bot = day_within.bot
+                   and d.day = day_of(low) and low = day_low(d.day));
 begin
-    return (select string_agg(
-                       case when x.first_id >= low and x.last_id < high
-                            then x.types
-                            else substr(x.types,
-                                        width_bucket(low - 1, x.ids) + 1,
-                                        width_bucket(high - 1, x.ids)
-                                        - width_bucket(low - 1, x.ids)) end,
-                       '')
-              from log_block x
-             where x.guild_id = guild and x.bot = types_within.bot
-               and x.first_id < high
-               and x.first_id >= coalesce((
-                       select f.first_id
-                         from block_at(guild, types_within.bot, low) f), low));
+    if begins > '' then
+        return next row(flags, 'd', null, begins, null)::log_piece;
+        low := high - high % part_ids();
+    end if;
+
+    return query
+        select flags, 'c'::text, string_agg(
+                   case when x.first_id >= low and x.last_id < high
+                        then x.types
+                        else substr(x.types,
+                                    width_bucket(low - 1, x.ids) + 1,
+                                    width_bucket(high - 1, x.ids)
+                                    - width_bucket(low - 1, x.ids)) end,
+                   ''), null::text, null::text
+          from log_block x
+         where x.guild_id = guild and x.bot = day_within.bot
+           and x.first_id < high
+           and x.first_id >= coalesce((
+                   select f.first_id
+                     from block_at(guild, day_within.bot, low) f), low);
 end $$;
 
 

@@ -98,6 +98,7 @@ begin
            and k.first_id = any (made.gone);
         perform block_put(guild, bot, made.pieces);
         perform days_add(guild, bot, made.days, made.counts);
+        perform day_divide(guild, bot) where made.days[1] >= day_now() - 1;
         perform actors_add(guild, bot, made.actors, made.lasts, next.n)
           where made.actors is not null;
     end if;
@@ -357,7 +358,70 @@ begin
     select guild, days_add.bot, u.day, u.counts
       from unnest(days, counts) u (day, counts)
     on conflict on constraint log_day_pkey
-        do update set counts = counts_sum(d.counts, excluded.counts);
+        do update set counts = counts_sum(d.counts, excluded.counts),
+                      parts = null;
+end $$;
+
+
+-- A day has eight parts: how much of ids one is.
+
+create or replace function part_ids()
+returns bigint language sql immutable as $$ select day_low(1) / 8 $$;
+
+
+-- The counts of the parts of a day; null of one in which nothing is.
+
+create or replace function day_parts(guild bigint, bot smallint, day int)
+returns text[] language plpgsql stable as $$
+begin
+    return (
+        select array_agg(c.counts order by p)
+          from generate_series(0, 7) p
+          left join (
+               select s.part, array_agg(s.n << 7 | s.type
+                                        order by s.type)::text as counts
+                 from (select u.id / part_ids() % 8 as part,
+                              mark_type(u.type) as type, count(*) as n
+                         from log_block k
+                        cross join lateral unnest(
+                                  k.ids, string_to_array(k.types, null))
+                              u (id, type)
+                        where k.guild_id = guild and k.bot = day_parts.bot
+                          and k.first_id >= day_low(day_parts.day)
+                          and k.first_id < day_low(day_parts.day + 1)
+                        group by 1, 2) s
+                group by s.part) c on c.part = p);
+end $$;
+
+
+-- Counts the parts of the oldest day that lacks them and has been over for a
+-- day, so that hardly anything comes late. With fewer blocks it has none: to
+-- count these takes no longer than to read parts.
+
+create or replace function day_divide(guild bigint, bot smallint)
+returns void language plpgsql as $$
+declare
+    its        constant int := (
+                   select min(d.day) from log_day d
+                    where d.guild_id = guild and d.bot = day_divide.bot
+                      and d.day < day_now() - 1 and d.parts is null);
+    its_parts  text[] := '{}';
+begin
+    if its is null then
+        return;
+    end if;
+
+    if (select count(*) from log_block k
+         where k.guild_id = guild and k.bot = day_divide.bot
+           and k.first_id >= day_low(its) and k.first_id < day_low(its + 1))
+       >= block_size()
+    then
+        its_parts := day_parts(guild, bot, its);
+    end if;
+
+    update log_day d
+       set parts = its_parts
+     where d.guild_id = guild and d.bot = day_divide.bot and d.day = its;
 end $$;
 
 

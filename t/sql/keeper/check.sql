@@ -5,7 +5,7 @@
 
 \ir ../setup.psql
 \ir ../forget.psql
-select plan(56);
+select plan(59);
 
 create temp sequence nth;
 
@@ -104,6 +104,9 @@ select pg_temp.broken('log_day', 'main bot, day \d+, type 3 .* \d+ .* \d+',
         where bot = 0 $$, 'the counts of a day');
 select pg_temp.broken('log_day', 'main bot, day \d+, type \d+ .* \d+ .* 0',
     $$ delete from log_day where bot = 0 $$, 'a day that is gone');
+select pg_temp.broken('log_day', 'day \d+, parts',
+    $$ update log_day set parts = array[null, '{129}'] where bot = 0 $$,
+    'parts of a day');
 select pg_temp.broken('log_head', 'arrival',
     $$ update log_head set arrival = 7 $$,
     'the last arrival');

@@ -5,7 +5,7 @@
 
 \ir ../setup.psql
 \ir ../segments.psql
-select plan(35);
+select plan(39);
 
 select setseed(0.25) \g /dev/null
 select ms(now()) as now \gset
@@ -231,6 +231,24 @@ select 0, a.id, a.type, a.doc from log_arrival a
  where a.guild_id = :guild and a.event_id ~ '^same';
 select pg_temp.make(4096) \g /dev/null
 select is(pg_temp.judged(12), 'right', 'many of the same millisecond');
+
+-- the parts of days that have many blocks
+
+create or replace function block_size()
+returns int language sql immutable as $$ select 4 $$;
+select pg_temp.send(900, 1) \g /dev/null
+select pg_temp.make(4096) from generate_series(1, 5) \g /dev/null
+select day_divide(:guild, 0::smallint) from generate_series(1, 31) \g /dev/null
+select cmp_ok(count(*)::int, '>=', 20, 'days have parts')
+  from log_day where guild_id = :guild and bot = 0 and parts <> '{}';
+select is(pg_temp.judged(40), 'right', 'and pages are counted by them');
+select pg_temp.send(80, 1), pg_temp.make(50) \g /dev/null
+select is(pg_temp.judged(20), 'right', 'late entries of such days');
+select pg_temp.send(80, 0), pg_temp.make(4096), pg_temp.make(4096)
+\g /dev/null
+select is(pg_temp.judged(12), 'right', 'parts are made again with later ones');
+create or replace function block_size()
+returns int language sql immutable as $$ select 64 $$;
 
 -- what is held waits, and all behind it
 
