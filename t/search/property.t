@@ -291,6 +291,7 @@ sub wrong_histogram {
 sub ask {
     my ($server, $n, $what) = @_;
 
+    divide($server) if chance(0.5);
     my $wrong;
     for (1 .. $n) {
         my $q = query_of($server);
@@ -315,6 +316,14 @@ sub hot_and_cold {
 sub some_blocks {
     my ($server) = @_;
     $nginx->some_blocks($server->{id}, between(1, 60));
+}
+
+
+# days that have been over for a day are counted by their parts, too
+sub divide {
+    my ($server) = @_;
+    $nginx->sql('select count(day_divide(h.guild_id, h.bot)) from log_head h
+        cross join generate_series(1, 32) where h.guild_id = ?', $server->{id});
 }
 
 
@@ -417,6 +426,10 @@ for my $plan (qw(pro free pro_lite)) {
 
     $nginx->blocks($server->{id});
     is +(hot_and_cold($server))[0], 0, 'all are in blocks';
+    divide($server);
+    cmp_ok $nginx->sql(q(select count(*) from log_day where parts <> '{}'
+        and guild_id = ?), $server->{id}), '>', 3, 'some days have parts'
+        if $plan eq 'pro';
     index_begin($nginx, $server->{id});
     index_some($nginx, $server->{id}, between(1, $plan eq 'pro' ? 20 : 1));
     cmp_ok +(segments($server))[1], '>', 0, 'and part of the index';
