@@ -1,6 +1,6 @@
 # What the platform publishes, as conf/platform.tsv has it: each action and event
 # has a row that says what becomes of it, each permission a name, each locale a
-# language or a reason.
+# language or a reason. Each intent brings events that there are.
 
 use strict;
 use warnings;
@@ -17,18 +17,27 @@ sub rows {
 }
 
 
-my (%list, %note);
+my (%list, %note, %told);
 for (rows('conf/platform.tsv')) {
     my ($list, $number, $name, $note) = @$_;
     push @{ $list{$list} }, "$number $name" =~ s/^ //r;
     $note{$name} = $note if $list eq 'locale';
+    push @{ $told{$list} }, grep { length } split / /, $note;
 }
-is join(' ', sort keys %list), 'action channel event locale message permission',
+is join(' ', sort keys %list), 'action channel event intent locale message permission',
     'the lists';
 for my $list (sort keys %list) {
     my %seen;
     is join(', ', grep { $seen{$_}++ } @{ $list{$list} }), '', "$list: nothing twice";
 }
+
+my %event = map { $_ => 0 } @{ $list{event} };
+my @strange = grep { !exists $event{$_} || $event{$_}++ } @{ $told{intent} };
+is join(', ', @strange), '',
+    'an intent brings events of the list, and each event has one intent';
+my %bit = map { (split / /)[1] => 1 } @{ $list{permission} };
+is join(', ', grep { !$bit{$_} } @{ $told{event} }), '',
+    'what an event asks for is a permission of the list';
 
 open my $in, '<', 'conf/platform.tsv' or die $!;
 like join('', <$in>), qr/^#.* of \d{4}-\d\d-\d\d:/m, 'it says of when they are';
