@@ -5,6 +5,7 @@
 
 #include "events/ngx_guildlog_event.h"
 #include "api/ngx_guildlog_value.h"
+#include "log/ngx_guildlog_change.h"
 
 
 /* ms, of the ids of the platform */
@@ -54,7 +55,6 @@ static const u_char *event_skip(const u_char *p, const u_char *last);
 static const event_what_t *event_kind(ngx_guildlog_event_t *event);
 static int ngx_libc_cdecl event_compare(const void *key, const void *row);
 static json_t *event_element(u_char *p, size_t len);
-static int64_t event_days(ngx_int_t year, ngx_int_t month, ngx_int_t day);
 
 
 /* by name */
@@ -130,9 +130,9 @@ ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
         return rc;
     }
 
-    value = json_object_get(packet, "at");
+    value = ngx_guildlog_event_reach(packet, "at");
 
-    if (value && !json_is_null(value)) {
+    if (value) {
         if (!json_is_integer(value) || json_integer_value(value) < 0
             || json_integer_value(value) > NGX_GUILDLOG_VALUE_EXACT)
         {
@@ -144,11 +144,11 @@ ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
         event->ahead = ahead;
     }
 
-    value = json_object_get(packet, "t");
+    value = ngx_guildlog_event_reach(packet, "t");
 
     /* what the connection is about, and no event, has none */
 
-    if (value == NULL || json_is_null(value)) {
+    if (value == NULL) {
         if (json_integer_value(json_object_get(packet, "op")) == 0) {
             ngx_str_set(error, "t: required");
             return NGX_DECLINED;
@@ -183,20 +183,20 @@ ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
         return NGX_DECLINED;
     }
 
-    value = json_object_get(event->d, "guild_id");
+    value = ngx_guildlog_event_reach(event->d, "guild_id");
 
     if (event->what == NGX_GUILDLOG_EVENT_GUILD
         || event->what == NGX_GUILDLOG_EVENT_GUILD_UPDATE
         || event->what == NGX_GUILDLOG_EVENT_GUILD_DELETE)
     {
-        value = json_object_get(event->d, "id");
+        value = ngx_guildlog_event_reach(event->d, "id");
 
-        if (value == NULL || json_is_null(value)) {
+        if (value == NULL) {
             ngx_str_set(error, "d.id: required");
             return NGX_DECLINED;
         }
 
-    } else if ((value == NULL || json_is_null(value))
+    } else if (value == NULL
                && event->name.len > 6
                && ngx_strncmp(event->name.data, "GUILD_", 6) == 0)
     {
@@ -204,7 +204,7 @@ ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
         return NGX_DECLINED;
     }
 
-    if (value && !json_is_null(value)) {
+    if (value) {
         event->guild = ngx_guildlog_event_id(value);
 
         if (event->guild < 10000000000000000) {
@@ -629,65 +629,16 @@ ngx_guildlog_event_id_ms(uint64_t id)
 }
 
 
-/* 2026-11-29T06:30:20.123000+00:00 */
-
 int64_t
 ngx_guildlog_event_time(const json_t *json)
 {
-    u_char      *p, *last;
-    ngx_int_t    year, month, day, hour, minute, second, ms, scale;
-    ngx_str_t    s;
+    int64_t    ms;
+    ngx_str_t  text;
 
-    s = ngx_guildlog_json_text(json);
+    text = ngx_guildlog_json_text(json);
+    ms = ngx_guildlog_change_time(&text);
 
-    if (s.len < sizeof("2026-11-29T06:30:20") - 1) {
-        return 0;
-    }
-
-    year = ngx_atoi(s.data, 4);
-    month = ngx_atoi(s.data + 5, 2);
-    day = ngx_atoi(s.data + 8, 2);
-    hour = ngx_atoi(s.data + 11, 2);
-    minute = ngx_atoi(s.data + 14, 2);
-    second = ngx_atoi(s.data + 17, 2);
-
-    if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31
-        || hour < 0 || hour > 23 || minute < 0 || minute > 59
-        || second < 0 || second > 60)
-    {
-        return 0;
-    }
-
-    ms = 0;
-    p = s.data + sizeof("2026-11-29T06:30:20") - 1;
-    last = s.data + s.len;
-
-    if (p < last && *p == '.') {
-        for (p++, scale = 100;
-             p < last && *p >= '0' && *p <= '9';
-             p++, scale /= 10)
-        {
-            ms += (*p - '0') * scale;
-        }
-    }
-
-    return (((event_days(year, month, day) * 24 + hour) * 60 + minute) * 60
-            + second) * 1000 + ms;
-}
-
-
-/* since 1970, by years that begin in March */
-
-static int64_t
-event_days(ngx_int_t year, ngx_int_t month, ngx_int_t day)
-{
-    if (month <= 2) {
-        year--;
-        month += 12;
-    }
-
-    return 365 * year + year / 4 - year / 100 + year / 400
-           + (153 * (month - 3) + 2) / 5 + day - 1 - 719468;
+    return ms == NGX_ERROR ? 0 : ms;
 }
 
 

@@ -60,6 +60,8 @@ typedef struct {
 } put_row_t;
 
 
+static ngx_int_t put_entry(ngx_guildlog_event_put_t *put,
+    ngx_guildlog_event_t *event, ngx_uint_t type, json_t *entry);
 static ngx_int_t put_record(ngx_guildlog_columns_t *columns, ngx_pool_t *pool,
     json_t *entry);
 static void put_shorten(json_t *entry);
@@ -79,7 +81,6 @@ static void put_id(ngx_guildlog_json_t *w, uint64_t id);
 static void put_array_text(ngx_guildlog_json_t *w, const ngx_str_t *text);
 static ngx_int_t put_read(ngx_pool_t *pool, const ngx_str_t *rows,
     ngx_array_t *list);
-static ngx_int_t put_read_row(ngx_pool_t *pool, json_t *json, put_row_t *row);
 static void put_end_key(ngx_guildlog_json_t *w, const put_row_t *row);
 
 
@@ -115,16 +116,27 @@ ngx_int_t
 ngx_guildlog_event_put_entry(void *data, ngx_guildlog_event_t *event,
     ngx_uint_t type, json_t *entry)
 {
-    ngx_guildlog_event_put_t *put = data;
+    ngx_int_t  rc;
 
+    put_shorten(entry);
+
+    rc = put_entry(data, event, type, entry);
+    json_decref(entry);
+
+    return rc;
+}
+
+
+static ngx_int_t
+put_entry(ngx_guildlog_event_put_t *put, ngx_guildlog_event_t *event,
+    ngx_uint_t type, json_t *entry)
+{
     json_t                    *server;
     uint64_t                   person;
-    ngx_int_t                  rc, wait;
+    ngx_int_t                  wait;
     ngx_uint_t                *index;
     ngx_guildlog_pair_t        pair;
     ngx_guildlog_pair_kind_e   kind;
-
-    put_shorten(entry);
 
     kind = ngx_guildlog_pair_kind(type, event->audit);
 
@@ -138,7 +150,6 @@ ngx_guildlog_event_put_entry(void *data, ngx_guildlog_event_t *event,
         if (!(json_integer_value(json_object_get(server, "files"))
               & (1 << event->bot)))
         {
-            json_decref(entry);
             return NGX_OK;
         }
     }
@@ -189,16 +200,13 @@ ngx_guildlog_event_put_entry(void *data, ngx_guildlog_event_t *event,
             pair.audit = 0;
         }
 
-        rc = put_waits(put, event, &pair, person);
-        json_decref(entry);
-        return rc;
+        return put_waits(put, event, &pair, person);
     }
 
     if (kind != NGX_GUILDLOG_PAIR_NONE) {
         pair.due = put->now;
 
         if (put_pair(put, event, &pair, person) != NGX_OK) {
-            json_decref(entry);
             return NGX_ERROR;
         }
     }
@@ -207,23 +215,18 @@ ngx_guildlog_event_put_entry(void *data, ngx_guildlog_event_t *event,
         && ngx_array_init(&put->packets, put->pool, 64, sizeof(ngx_uint_t))
            != NGX_OK)
     {
-        json_decref(entry);
         return NGX_ERROR;
     }
 
     index = ngx_array_push(&put->packets);
 
     if (index == NULL) {
-        json_decref(entry);
         return NGX_ERROR;
     }
 
     *index = event->index;
 
-    rc = put_record(&put->columns, put->pool, entry);
-    json_decref(entry);
-
-    return rc;
+    return put_record(&put->columns, put->pool, entry);
 }
 
 
@@ -665,10 +668,11 @@ ngx_guildlog_event_put_ends(ngx_pool_t *pool, const ngx_str_t *rows,
 static ngx_int_t
 put_read(ngx_pool_t *pool, const ngx_str_t *rows, ngx_array_t *list)
 {
-    u_char        *p, *last, *lf;
-    json_t        *json;
-    put_row_t     *row;
-    ngx_str_t      line, error;
+    u_char               *p, *last, *lf;
+    json_t               *json;
+    put_row_t            *row;
+    ngx_str_t             line, error;
+    ngx_guildlog_pair_t  *pair;
 
     last = rows->data + rows->len;
 
@@ -682,42 +686,36 @@ put_read(ngx_pool_t *pool, const ngx_str_t *rows, ngx_array_t *list)
         json = ngx_guildlog_json_parse(pool, &line, &error);
         row = ngx_array_push(list);
 
-        if (json == NULL || row == NULL
-            || put_read_row(pool, json, row) != NGX_OK)
-        {
+        if (json == NULL || row == NULL) {
             return NGX_ERROR;
         }
-    }
 
-    return NGX_OK;
-}
+        ngx_memzero(row, sizeof(put_row_t));
 
+        row->guild = ngx_guildlog_event_id_of(json, "guild");
 
-static ngx_int_t
-put_read_row(ngx_pool_t *pool, json_t *json, put_row_t *row)
-{
-    ngx_guildlog_pair_t  *pair;
+        pair = &row->pair;
 
-    ngx_memzero(row, sizeof(put_row_t));
+#define number(name)  json_integer_value(json_object_get(json, name))
 
-    row->guild = ngx_guildlog_event_id_of(json, "guild");
+        pair->bot = number("bot");
+        pair->kind = number("kind");
+        pair->ended = number("state") != 0;
+        pair->at = number("at");
+        pair->due = number("due");
+        pair->count = number("count");
 
-    pair = &row->pair;
+#undef number
 
-    pair->bot = json_integer_value(json_object_get(json, "bot"));
-    pair->event = ngx_guildlog_json_text(json_object_get(json, "event"));
-    pair->kind = json_integer_value(json_object_get(json, "kind"));
-    pair->audit = json_is_true(json_object_get(json, "audit"));
-    pair->ended = json_integer_value(json_object_get(json, "state")) != 0;
-    pair->at = json_integer_value(json_object_get(json, "at"));
-    pair->due = json_integer_value(json_object_get(json, "due"));
-    pair->channel = ngx_guildlog_event_id_of(json, "channel");
-    pair->target = ngx_guildlog_event_id_of(json, "target");
-    pair->count = json_integer_value(json_object_get(json, "count"));
-    pair->entry = json_object_get(json, "doc");
+        pair->audit = json_is_true(json_object_get(json, "audit"));
+        pair->event = ngx_guildlog_json_text(json_object_get(json, "event"));
+        pair->channel = ngx_guildlog_event_id_of(json, "channel");
+        pair->target = ngx_guildlog_event_id_of(json, "target");
+        pair->entry = json_object_get(json, "doc");
 
-    if (!json_is_object(pair->entry)) {
-        pair->entry = NULL;
+        if (!json_is_object(pair->entry)) {
+            pair->entry = NULL;
+        }
     }
 
     return NGX_OK;

@@ -27,6 +27,7 @@ static ngx_int_t text_more(json_t *doc, json_t *message);
 static void text_of(text_t *t, json_t *message);
 static void text_components(text_t *t, json_t *components, ngx_uint_t depth);
 static void text_line(text_t *t, json_t *line);
+static json_t *text_end(text_t *t);
 static void text_poll(text_t *t, json_t *poll);
 
 
@@ -84,9 +85,7 @@ ngx_guildlog_known_message(json_t *message, json_t *was)
 
         text_poll(&t, value);
 
-        text.data = buf;
-        text.len = t.dst - buf;
-        rc |= text_set(doc, "poll", ngx_guildlog_known_text(&text, TEXT_MOST));
+        rc |= text_set(doc, "poll", text_end(&t));
     }
 
     value = ngx_guildlog_event_reach(message, "message_reference.message_id");
@@ -216,7 +215,6 @@ text_more(json_t *doc, json_t *message)
     json_t     *value;
     text_t      t;
     u_char      buf[TEXT_MOST];
-    ngx_str_t   text;
     ngx_uint_t  tells;
 
     static const char *const  names[] = {
@@ -246,12 +244,7 @@ text_more(json_t *doc, json_t *message)
 
     text_of(&t, message);
 
-    text.data = buf;
-    text.len = t.dst - buf;
-
-    return text_set(doc, "more",
-                    text.len ? ngx_guildlog_known_text(&text, TEXT_MOST)
-                             : NULL);
+    return text_set(doc, "more", text_end(&t));
 }
 
 
@@ -342,12 +335,25 @@ text_line(text_t *t, json_t *line)
 }
 
 
+/* all of it; NULL: nothing, or memory */
+
+static json_t *
+text_end(text_t *t)
+{
+    ngx_str_t  text;
+
+    text.data = t->start;
+    text.len = t->dst - t->start;
+
+    return text.len ? ngx_guildlog_known_text(&text, TEXT_MOST) : NULL;
+}
+
+
 json_t *
 ngx_guildlog_known_said(json_t *doc)
 {
-    text_t      t;
-    u_char      buf[TEXT_MOST * 4];
-    ngx_str_t   text;
+    text_t  t;
+    u_char  buf[TEXT_MOST * 4];
 
     t.start = t.dst = buf;
     t.last = buf + sizeof(buf);
@@ -356,10 +362,7 @@ ngx_guildlog_known_said(json_t *doc)
     text_line(&t, json_object_get(doc, "more"));
     text_line(&t, json_object_get(doc, "poll"));
 
-    text.data = buf;
-    text.len = t.dst - buf;
-
-    return text.len ? ngx_guildlog_known_text(&text, TEXT_MOST) : NULL;
+    return text_end(&t);
 }
 
 

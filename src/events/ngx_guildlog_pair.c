@@ -11,9 +11,8 @@
 #include "events/ngx_guildlog_pair.h"
 
 
-/* ms: before an audit entry, behind it, and how long a row spoils */
+/* ms: behind an audit entry, before it, and how long a row spoils */
 #define PAIR_BEHIND     500
-#define PAIR_VOICE      4500
 #define PAIR_OTHER      10000
 #define PAIR_KEPT       11000
 #define PAIR_LEFT       2000       /* ms: a leaving behind its kick or ban */
@@ -72,6 +71,23 @@ static const struct {
 };
 
 
+/* ms, by kind: how long an event and an audit entry wait, and from how long
+   before itself an entry takes one.  Who was kicked or banned the audit log
+   says itself, at once */
+
+static const struct {
+    ngx_int_t                      event;
+    ngx_int_t                      audit;
+    ngx_int_t                      back;
+} pair_times[NGX_GUILDLOG_PAIR_NONE + 1] = {
+    [NGX_GUILDLOG_PAIR_HANGUP] = { 1500, PAIR_BEHIND, 4500 },
+    [NGX_GUILDLOG_PAIR_SWITCH] = { 1500, PAIR_BEHIND, 4500 },
+    [NGX_GUILDLOG_PAIR_DELETION] = { 1500, PAIR_BEHIND, PAIR_OTHER },
+    [NGX_GUILDLOG_PAIR_PURGE] = { 1500, PAIR_BEHIND, PAIR_OTHER },
+    [NGX_GUILDLOG_PAIR_LEAVING] = { 5000, 0, 0 }
+};
+
+
 ngx_guildlog_pair_kind_e
 ngx_guildlog_pair_kind(ngx_uint_t type, ngx_uint_t audit)
 {
@@ -87,25 +103,10 @@ ngx_guildlog_pair_kind(ngx_uint_t type, ngx_uint_t audit)
 }
 
 
-/* who was kicked or banned the audit log says itself, at once */
-
 ngx_int_t
 ngx_guildlog_pair_wait(ngx_guildlog_pair_kind_e kind, ngx_uint_t audit)
 {
-    switch (kind) {
-
-    case NGX_GUILDLOG_PAIR_HANGUP:
-    case NGX_GUILDLOG_PAIR_SWITCH:
-    case NGX_GUILDLOG_PAIR_DELETION:
-    case NGX_GUILDLOG_PAIR_PURGE:
-        return audit ? PAIR_BEHIND : 1500;
-
-    case NGX_GUILDLOG_PAIR_LEAVING:
-        return audit ? 0 : 5000;
-
-    default:
-        return 0;
-    }
+    return audit ? pair_times[kind].audit : pair_times[kind].event;
 }
 
 
@@ -320,10 +321,6 @@ pair_asked(const pair_group_t *group, const ngx_guildlog_pair_t *event)
 static ngx_uint_t
 pair_fits(const ngx_guildlog_pair_t *audit, const ngx_guildlog_pair_t *event)
 {
-    ngx_int_t  back;
-
-    back = PAIR_OTHER;
-
     switch (audit->kind) {
 
     case NGX_GUILDLOG_PAIR_LEAVING:
@@ -346,14 +343,13 @@ pair_fits(const ngx_guildlog_pair_t *audit, const ngx_guildlog_pair_t *event)
 
     case NGX_GUILDLOG_PAIR_HANGUP:
     case NGX_GUILDLOG_PAIR_SWITCH:
-        back = PAIR_VOICE;
         break;
 
     default:
         return 0;
     }
 
-    return event->at >= audit->at - back
+    return event->at >= audit->at - pair_times[audit->kind].back
            && event->at <= audit->at + PAIR_BEHIND;
 }
 
@@ -422,41 +418,38 @@ pair_choose(const pair_group_t *group, const ngx_guildlog_pair_t *audit)
 static ngx_int_t
 pair_join(ngx_guildlog_pair_t *audit, ngx_guildlog_pair_t *event)
 {
-    json_t  *value;
+    json_t             *value;
+    const char *const  *name;
 
-    static const struct {
-        const char  *name;
-        const char  *from;
-    } *take, voice[] = {
-        { "target", "executor" },
-        { "channel", "channel" },
-        { "name", "name" },
-        { NULL, NULL }
-    }, messages[] = {
-        { "type", "type" },
-        { "timestamp", "timestamp" },
-        { "target", "target" },
-        { "channel", "channel" },
-        { "content", "content" },
-        { "messages", "messages" },
-        { "messagesTruncated", "messagesTruncated" },
-        { "count", "count" },
-        { NULL, NULL }
+    /* of voice its person is whom it was done to */
+
+    static const char *const  voice[] = {
+        "channel", "name", NULL
     };
 
-    take = messages;
+    static const char *const  messages[] = {
+        "type", "timestamp", "target", "channel", "content", "messages",
+        "messagesTruncated", "count", NULL
+    };
+
+    name = messages;
 
     if (audit->kind == NGX_GUILDLOG_PAIR_HANGUP
         || audit->kind == NGX_GUILDLOG_PAIR_SWITCH)
     {
-        take = voice;
+        name = voice;
+        value = json_object_get(event->entry, "executor");
         (void) json_object_del(audit->entry, "count");
+
+        if (value && json_object_set(audit->entry, "target", value) != 0) {
+            return NGX_ERROR;
+        }
     }
 
-    for ( /* void */ ; take->name; take++) {
-        value = json_object_get(event->entry, take->from);
+    for ( /* void */ ; *name; name++) {
+        value = json_object_get(event->entry, *name);
 
-        if (value && json_object_set(audit->entry, take->name, value) != 0) {
+        if (value && json_object_set(audit->entry, *name, value) != 0) {
             return NGX_ERROR;
         }
     }

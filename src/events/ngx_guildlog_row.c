@@ -12,6 +12,7 @@
 #define ROW_FRESH  60000    /* ms */
 
 
+static int ngx_libc_cdecl row_compare(const void *key, const void *row);
 static ngx_int_t row_need(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind,
     const char *path);
@@ -38,8 +39,9 @@ static const uint8_t  row_names[NGX_GUILDLOG_ENTRY_FIELDS] = {
 const ngx_guildlog_event_kind_t *
 ngx_guildlog_row_kind(ngx_guildlog_event_t *event)
 {
-    json_t      *type;
-    ngx_uint_t   low, high, mid, code;
+    json_t                           *type;
+    ngx_uint_t                        code;
+    const ngx_guildlog_event_kind_t  *kind;
 
     if (!event->audit) {
         return event->kind;
@@ -49,21 +51,20 @@ ngx_guildlog_row_kind(ngx_guildlog_event_t *event)
     code = json_is_integer(type) && json_integer_value(type) > 0
            ? (ngx_uint_t) json_integer_value(type) : 0;
 
-    for (low = 0, high = ngx_guildlog_event_audit_n; low < high; /* void */) {
-        mid = (low + high) / 2;
+    kind = bsearch(&code, ngx_guildlog_event_audit, ngx_guildlog_event_audit_n,
+                   sizeof(ngx_guildlog_event_kind_t), row_compare);
 
-        if (ngx_guildlog_event_audit[mid].code == code) {
-            return &ngx_guildlog_event_audit[mid];
-        }
+    return kind ? kind : &ngx_guildlog_event_audit_any;
+}
 
-        if (ngx_guildlog_event_audit[mid].code < code) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
 
-    return &ngx_guildlog_event_audit_any;
+static int ngx_libc_cdecl
+row_compare(const void *key, const void *row)
+{
+    const ngx_uint_t                 *code = key;
+    const ngx_guildlog_event_kind_t  *kind = row;
+
+    return (*code > kind->code) - (*code < kind->code);
 }
 
 
@@ -353,57 +354,32 @@ ngx_guildlog_row_is_old(ngx_guildlog_make_t *m)
 ngx_uint_t
 ngx_guildlog_row_fits(ngx_guildlog_make_t *m)
 {
-    size_t                           i;
-    json_t                          *change;
     const char                      *key;
+    ngx_uint_t                       i, besides;
     const ngx_guildlog_event_row_t  *row;
 
     row = m->row;
     key = ngx_guildlog_event_row_key(row);
     m->mine = key;
 
-    if (row->does == NGX_GUILDLOG_EVENT_BESIDES) {
-        for (i = 0; i < row->nwhen; i++) {
-            if (!row_is(m, &row->when[i])) {
-                return 0;
-            }
-        }
+    besides = row->does == NGX_GUILDLOG_EVENT_BESIDES;
 
-        return 1;
-    }
-
-    if (m->all) {
+    if (!besides
+        && (m->all
+            || (key && ngx_guildlog_row_has(m->taken, m->ntaken, key))
+            || (row->does == NGX_GUILDLOG_EVENT_IGNORED && m->fitted)))
+    {
         return 0;
     }
 
-    if (row->nwhen && row->when[0].verb == NGX_GUILDLOG_WHEN_OTHERWISE) {
-
-        if (m->fitted) {
-            json_array_foreach(m->changes, i, change) {
-                if (ngx_guildlog_row_is_left(m, change)) {
-                    break;
-                }
-            }
-
-            if (i == json_array_size(m->changes)) {
-                return 0;
-            }
-        }
-
-    } else {
-        if (key && ngx_guildlog_row_has(m->taken, m->ntaken, key)) {
+    for (i = 0; i < row->nwhen; i++) {
+        if (!row_is(m, &row->when[i])) {
             return 0;
         }
-
-        for (i = 0; i < row->nwhen; i++) {
-            if (!row_is(m, &row->when[i])) {
-                return 0;
-            }
-        }
     }
 
-    if (row->does == NGX_GUILDLOG_EVENT_IGNORED && m->fitted) {
-        return 0;
+    if (besides) {
+        return 1;
     }
 
     m->fitted = 1;
@@ -521,7 +497,13 @@ row_is(ngx_guildlog_make_t *m, const ngx_guildlog_event_when_t *when)
         return json_is_true(json_object_get(value, "bot"));
 
     case NGX_GUILDLOG_WHEN_OTHERWISE:
-        return 1;
+        json_array_foreach(m->changes, i, item) {
+            if (ngx_guildlog_row_is_left(m, item)) {
+                return 1;
+            }
+        }
+
+        return !m->fitted;
 
     default:
         return row_changed(m, when);
