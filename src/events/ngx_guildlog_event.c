@@ -19,21 +19,6 @@
 #define EVENT_NAME   64     /* bytes of t, at most */
 
 
-/* a row of either table begins so */
-
-typedef struct {
-    const char                    *name;
-} event_head_t;
-
-
-typedef struct {
-    const char                    *name;
-    ngx_guildlog_event_what_e      what;
-    const char                    *ids[4];   /* paths of those that it has to
-                                                have, of a guild */
-} event_what_t;
-
-
 typedef struct {
     u_char                        *dst;
     const u_char                  *p;
@@ -45,84 +30,23 @@ typedef struct {
 
 
 static ngx_int_t event_check_ids(ngx_guildlog_event_t *event, ngx_pool_t *pool,
-    const event_what_t *what, ngx_str_t *error);
+    ngx_str_t *error);
 static ngx_int_t event_parse(ngx_guildlog_event_t *event, ngx_pool_t *pool,
     json_t **packet, ngx_str_t *error);
 static ngx_int_t event_shorten(ngx_guildlog_event_t *event, ngx_pool_t *pool,
     ngx_str_t *text);
 static void event_copy(ngx_guildlog_event_t *event, event_copy_t *c);
 static const u_char *event_skip(const u_char *p, const u_char *last);
-static const event_what_t *event_kind(ngx_guildlog_event_t *event);
 static int ngx_libc_cdecl event_compare(const void *key, const void *row);
 static json_t *event_element(u_char *p, size_t len);
-
-
-/* by name */
-
-static const event_what_t  event_whats[] = {
-    { "AUTO_MODERATION_RULE_CREATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
-    { "AUTO_MODERATION_RULE_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE,
-      { NULL } },
-    { "AUTO_MODERATION_RULE_UPDATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
-    { "CHANNEL_CREATE", NGX_GUILDLOG_EVENT_CHANNEL, { "id" } },
-    { "CHANNEL_DELETE", NGX_GUILDLOG_EVENT_CHANNEL_DELETE, { "id" } },
-    { "CHANNEL_UPDATE", NGX_GUILDLOG_EVENT_CHANNEL, { "id" } },
-    { "GUILD_AUDIT_LOG_ENTRY_CREATE", NGX_GUILDLOG_EVENT_AUDIT, { NULL } },
-    { "GUILD_BAN_ADD", NGX_GUILDLOG_EVENT_BAN, { "user.id" } },
-    { "GUILD_CREATE", NGX_GUILDLOG_EVENT_GUILD, { NULL } },
-    { "GUILD_DELETE", NGX_GUILDLOG_EVENT_GUILD_DELETE, { NULL } },
-    { "GUILD_EMOJIS_UPDATE", NGX_GUILDLOG_EVENT_LISTS, { NULL } },
-    { "GUILD_MEMBERS_CHUNK", NGX_GUILDLOG_EVENT_LISTS, { NULL } },
-    { "GUILD_MEMBER_ADD", NGX_GUILDLOG_EVENT_MEMBER_ADD, { "user.id" } },
-    { "GUILD_MEMBER_REMOVE", NGX_GUILDLOG_EVENT_MEMBER_REMOVE, { "user.id" } },
-    { "GUILD_MEMBER_UPDATE", NGX_GUILDLOG_EVENT_MEMBER, { "user.id" } },
-    { "GUILD_ROLE_CREATE", NGX_GUILDLOG_EVENT_ROLE, { "role.id" } },
-    { "GUILD_ROLE_DELETE", NGX_GUILDLOG_EVENT_ROLE_DELETE, { "role_id" } },
-    { "GUILD_ROLE_UPDATE", NGX_GUILDLOG_EVENT_ROLE, { "role.id" } },
-    { "GUILD_SCHEDULED_EVENT_CREATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
-    { "GUILD_SCHEDULED_EVENT_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE,
-      { NULL } },
-    { "GUILD_SCHEDULED_EVENT_UPDATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
-    { "GUILD_SOUNDBOARD_SOUNDS_UPDATE", NGX_GUILDLOG_EVENT_LISTS, { NULL } },
-    { "GUILD_SOUNDBOARD_SOUND_CREATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
-    { "GUILD_SOUNDBOARD_SOUND_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE,
-      { NULL } },
-    { "GUILD_SOUNDBOARD_SOUND_UPDATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
-    { "GUILD_STICKERS_UPDATE", NGX_GUILDLOG_EVENT_LISTS, { NULL } },
-    { "GUILD_UPDATE", NGX_GUILDLOG_EVENT_GUILD_UPDATE, { NULL } },
-    { "INTEGRATION_CREATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
-    { "INTEGRATION_UPDATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
-    { "MESSAGE_CREATE", NGX_GUILDLOG_EVENT_MESSAGE, { "id", "channel_id" } },
-    { "MESSAGE_DELETE", NGX_GUILDLOG_EVENT_MESSAGE_DELETE,
-      { "id", "channel_id" } },
-    { "MESSAGE_DELETE_BULK", NGX_GUILDLOG_EVENT_MESSAGES_DELETE,
-      { "channel_id" } },
-    { "MESSAGE_REACTION_REMOVE", NGX_GUILDLOG_EVENT_OTHER,
-      { "user_id", "channel_id", "message_id" } },
-    { "MESSAGE_REACTION_REMOVE_ALL", NGX_GUILDLOG_EVENT_OTHER,
-      { "channel_id", "message_id" } },
-    { "MESSAGE_REACTION_REMOVE_EMOJI", NGX_GUILDLOG_EVENT_OTHER,
-      { "channel_id", "message_id" } },
-    { "MESSAGE_UPDATE", NGX_GUILDLOG_EVENT_MESSAGE_UPDATE,
-      { "id", "channel_id" } },
-    { "STAGE_INSTANCE_CREATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
-    { "STAGE_INSTANCE_DELETE", NGX_GUILDLOG_EVENT_THING_DELETE, { NULL } },
-    { "STAGE_INSTANCE_UPDATE", NGX_GUILDLOG_EVENT_THING, { NULL } },
-    { "THREAD_CREATE", NGX_GUILDLOG_EVENT_CHANNEL, { "id" } },
-    { "THREAD_DELETE", NGX_GUILDLOG_EVENT_CHANNEL_DELETE, { "id" } },
-    { "THREAD_LIST_SYNC", NGX_GUILDLOG_EVENT_LISTS, { NULL } },
-    { "THREAD_UPDATE", NGX_GUILDLOG_EVENT_CHANNEL, { "id" } },
-    { "VOICE_STATE_UPDATE", NGX_GUILDLOG_EVENT_VOICE, { "user_id" } }
-};
 
 
 ngx_int_t
 ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
     int64_t ahead, ngx_str_t *error)
 {
-    json_t              *packet, *value;
-    ngx_int_t            rc;
-    const event_what_t  *what;
+    json_t     *packet, *value;
+    ngx_int_t   rc;
 
     rc = event_parse(event, pool, &packet, error);
 
@@ -167,7 +91,12 @@ ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
         return NGX_DECLINED;
     }
 
-    what = event_kind(event);
+    event->kind = bsearch(&event->name, ngx_guildlog_event_gateway,
+                          ngx_guildlog_event_gateway_n,
+                          sizeof(ngx_guildlog_event_kind_t), event_compare);
+
+    event->what = event->kind ? event->kind->what : NGX_GUILDLOG_EVENT_OTHER;
+    event->audit = event->what == NGX_GUILDLOG_EVENT_AUDIT;
 
     event->d = json_object_get(packet, "d");
 
@@ -213,8 +142,8 @@ ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
         }
     }
 
-    if (event->guild && what) {
-        rc = event_check_ids(event, pool, what, error);
+    if (event->guild && event->kind) {
+        rc = event_check_ids(event, pool, error);
 
         if (rc != NGX_OK) {
             return rc;
@@ -248,11 +177,11 @@ ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
 
 static ngx_int_t
 event_check_ids(ngx_guildlog_event_t *event, ngx_pool_t *pool,
-    const event_what_t *what, ngx_str_t *error)
+    ngx_str_t *error)
 {
     const char *const  *path;
 
-    for (path = what->ids; *path; path++) {
+    for (path = event->kind->ids; *path; path++) {
 
         if (ngx_guildlog_event_id_of(event->d, *path)) {
             continue;
@@ -472,36 +401,14 @@ event_skip(const u_char *p, const u_char *last)
 }
 
 
-/* its line of those above; NULL: none */
-
-static const event_what_t *
-event_kind(ngx_guildlog_event_t *event)
-{
-    const event_what_t  *what;
-
-    event->kind = bsearch(&event->name, ngx_guildlog_event_gateway,
-                          ngx_guildlog_event_gateway_n,
-                          sizeof(ngx_guildlog_event_kind_t), event_compare);
-
-    what = bsearch(&event->name, event_whats,
-                   sizeof(event_whats) / sizeof(event_whats[0]),
-                   sizeof(event_what_t), event_compare);
-
-    event->what = what ? what->what : NGX_GUILDLOG_EVENT_OTHER;
-    event->audit = event->what == NGX_GUILDLOG_EVENT_AUDIT;
-
-    return what;
-}
-
-
 static int ngx_libc_cdecl
 event_compare(const void *key, const void *row)
 {
-    const ngx_str_t     *name = key;
-    const event_head_t  *other = row;
+    const ngx_str_t                  *name = key;
+    const ngx_guildlog_event_kind_t  *kind = row;
 
-    return ngx_memn2cmp(name->data, (u_char *) other->name, name->len,
-                        ngx_strlen(other->name));
+    return ngx_memn2cmp(name->data, (u_char *) kind->name, name->len,
+                        ngx_strlen(kind->name));
 }
 
 

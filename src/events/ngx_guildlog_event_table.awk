@@ -88,7 +88,18 @@ function declare(of, path, kind, note) {
     known_at[of, path] = here
     line_of_known[here] = line_of_known[here] SUBSEP of SUBSEP path
 
-    if (of == "change" && note == "untold") {
+    if (kind == "teaches" || kind == "id" && note == "required") {
+        if (kind == "teaches") {
+            what_of[of] = toupper(path)
+        } else {
+            ids_of[of] = ids_of[of] quoted(path) ", "
+            if (++nids_of[of] == most) {
+                wrong(here, "more than " most - 1 " ids of " of)
+            }
+        }
+
+        used[here] = 1
+    } else if (of == "change" && note == "untold") {
         untold[path] = here
         untolds = untolds "    " quoted(path) ",\n"
     } else if (of ~ /^was / && note != "") {
@@ -190,6 +201,30 @@ function kind_is(path, kinds,    kind) {
 }
 
 
+# What has to be known before the rows are tried: of what the id is that the
+# path leads to, unless the path tells.  What was known, or is said in words,
+# leads to no id of the packet.
+
+function needs(of, path) {
+    sub(/^#/, "", path)
+
+    if (path ~ /^@/) {
+        of = "THING"
+        gsub(/^@|[.].*/, "", path)
+    } else if (path ~ /^guild[.]/) {
+        of = "GUILD"
+        path = ""
+    }
+
+    if (path !~ /^(was[.]|'|number$)/ && !((present, of, path) in need_of)) {
+        need_of[present, of, path] = 1
+        need_c[needed++] = "{ NGX_GUILDLOG_KNOWN_" of ", " \
+                           (path == "" ? "NULL" : quoted(path)) " }"
+        needs_of[present]++
+    }
+}
+
+
 # one condition of the row, as C
 
 function condition(text,    word, n, verb, path, value, fits, kind) {
@@ -205,6 +240,10 @@ function condition(text,    word, n, verb, path, value, fits, kind) {
 
     if (n == 3) {
         value = word[3]
+    }
+
+    if (one_of(verb, "thread bot") || path ~ /^@/) {
+        needs(verb == "bot" ? "MEMBER" : "CHANNEL", path)
     }
 
     if (one_of(verb, changes)) {
@@ -347,6 +386,12 @@ function assignment(text,    left, right, field, part, path, n, i, out) {
     }
 
     for (i = 1; i <= n; i++) {
+        if (path[i] ~ /^(@|#|guild[.])/) {
+            needs("CHANNEL", path[i])
+        } else if (part == "" && field in named) {
+            needs(named[field], path[i])
+        }
+
         sub(/'$/, "", path[i])
         out = out (i > 1 ? ", " : "") quoted(path[i])
     }
@@ -426,7 +471,7 @@ function finish(    i, j, last) {
 
 BEGIN {
     FS = "\t"
-    bad = rows = first_row = events = whens = sets = types = 0
+    bad = rows = first_row = whens = sets = needed = types = 0
     most = 4
     changes = "comes goes differs stays shrinks"
     kinds = "id text number flag time list hash object message"
@@ -442,6 +487,10 @@ BEGIN {
     takes["has"] = "list"
     takes["fresh"] = "time"
     takes["thread"] = takes["bot"] = "id"
+
+    named["executor"] = named["target"] = "MEMBER"
+    named["channel"] = "CHANNEL"
+    named["role_id"] = "ROLE"
 
     holds["executor", ""] = holds["target", ""] = "id"
     holds["channel", ""] = holds["role_id", ""] = holds["emoji", "id"] = "id"
@@ -512,11 +561,13 @@ FILENAME == ARGV[1] {
 
 
 # events-known.tsv: of what, a path, its kind, and of what was before also the
-# name that the event has for it
+# name that the event has for it.  An id that is required is one of each packet
+# of a guild.  What "teaches" is no path: it says what the packet tells of what
+# is there, as ngx_guildlog_event.h counts it.
 
 FILENAME == ARGV[2] {
     if (NF != 4 || $1 !~ /^(audit|change|@|guild|(was )?[A-Z_]+( [A-Z_]+)*)$/ \
-        || $2 !~ /^[$a-z_.]+$/ || !one_of($3, kinds))
+        || $2 !~ /^[$a-z_.]+$/ || !one_of($3, kinds " teaches"))
     {
         wrong(here, "not of what, a path, a kind and a note")
         next
@@ -674,8 +725,9 @@ function add_event(from, code, name,    i, key) {
     key = from == "audit" ? code + 0 : name
     event_name[event] = name
     event_code[event] = code
-    rows_of[event] = 0
+    rows_of[event] = needs_of[event] = 0
     row_of[event] = rows
+    need_at[event] = needed
 
     if (code == "*") {
         return
@@ -691,10 +743,17 @@ function add_event(from, code, name,    i, key) {
 }
 
 
-function kind_c(event) {
+function kind_c(event,    name) {
+    name = event ~ /^gateway / ? event_name[event] : ""
+
     return "{ \"" event_name[event] "\", " event_code[event] + 0 ", " \
-           rows_of[event] ", " \
-           (rows_of[event] ? "&rows[" row_of[event] "]" : "NULL") " }"
+           rows_of[event] ",\n      " \
+           (rows_of[event] ? "&rows[" row_of[event] "]" : "NULL") ", " \
+           needs_of[event] ", " \
+           (needs_of[event] ? "&needs[" need_at[event] "]" : "NULL") \
+           ",\n      NGX_GUILDLOG_EVENT_" \
+           (name in what_of ? what_of[name] : "OTHER") \
+           ", { " ids_of[name] "NULL } }"
 }
 
 
@@ -779,7 +838,7 @@ END {
     print ""
     print "/* ngx_guildlog_event_table.awk made this of events.tsv */"
     print ""
-    print "#include \"events/ngx_guildlog_event_table.h\""
+    print "#include \"events/ngx_guildlog_known.h\""
     print "\n"
     print "_Static_assert(NGX_GUILDLOG_EVENT_PATHS == " most ","
     print "               \"NGX_GUILDLOG_EVENT_PATHS is not " most "\");"
@@ -790,6 +849,8 @@ END {
            list_c(set_c, sets)
     printf "\n\nstatic const ngx_guildlog_event_row_t  rows[] =\n%s", \
            list_c(rows_c, rows)
+    printf "\n\nstatic const ngx_guildlog_event_need_t  needs[] =\n%s", \
+           list_c(need_c, needed)
     printf "%s%s", kinds_c("gateway"), kinds_c("audit")
     printf "\n\nconst ngx_guildlog_event_kind_t  " \
            "ngx_guildlog_event_audit_any =\n    %s;\n", kind_c("audit *")

@@ -87,11 +87,27 @@ typedef struct {
 } ngx_guildlog_event_row_t;
 
 
+/* what has to be known of the id that a path of the packet leads to: rows ask
+   for it, or its name is told */
+
+typedef struct {
+    uint8_t                            what;  /* ngx_guildlog_known_kind_e */
+    const char                        *path;  /* NULL: the guild itself */
+} ngx_guildlog_event_need_t;
+
+
 typedef struct {
     const char                        *name;
     ngx_uint_t                         code;  /* of the audit log, or 0 */
     ngx_uint_t                         nrows; /* 0: another event tells it */
     const ngx_guildlog_event_row_t    *rows;
+    ngx_uint_t                         nneeds;
+    const ngx_guildlog_event_need_t   *needs;
+    ngx_uint_t                         what;  /* ngx_guildlog_event_what_e */
+    const char                        *ids[NGX_GUILDLOG_EVENT_PATHS];
+                                              /* paths of those that a packet
+                                                 of a guild has to have; NULL
+                                                 ends */
 } ngx_guildlog_event_kind_t;
 
 

@@ -14,8 +14,7 @@
 
 static int ngx_libc_cdecl row_compare(const void *key, const void *row);
 static ngx_int_t row_need(ngx_guildlog_known_t *known,
-    ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind,
-    const char *path);
+    ngx_guildlog_event_t *event, const ngx_guildlog_event_need_t *need);
 static json_t *row_thing(ngx_guildlog_event_t *event, const char *path);
 static void row_note(const char **keys, ngx_uint_t *n, const char *key);
 static ngx_uint_t row_is(ngx_guildlog_make_t *m,
@@ -24,16 +23,6 @@ static ngx_uint_t row_changed(ngx_guildlog_make_t *m,
     const ngx_guildlog_event_when_t *when);
 static ngx_uint_t row_same(json_t *one, json_t *two);
 static ngx_uint_t row_text_is(json_t *value, const char *text);
-
-
-/* of what the id that a field holds is; 0: it holds none */
-
-static const uint8_t  row_names[NGX_GUILDLOG_ENTRY_FIELDS] = {
-    [NGX_GUILDLOG_ENTRY_EXECUTOR] = NGX_GUILDLOG_KNOWN_MEMBER,
-    [NGX_GUILDLOG_ENTRY_TARGET] = NGX_GUILDLOG_KNOWN_MEMBER,
-    [NGX_GUILDLOG_ENTRY_CHANNEL] = NGX_GUILDLOG_KNOWN_CHANNEL,
-    [NGX_GUILDLOG_ENTRY_ROLE_ID] = NGX_GUILDLOG_KNOWN_ROLE
-};
 
 
 const ngx_guildlog_event_kind_t *
@@ -73,89 +62,40 @@ ngx_guildlog_row_needs(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event)
 {
     ngx_int_t                         rc;
-    ngx_uint_t                        i, j, n;
-    const ngx_guildlog_event_set_t   *set;
-    const ngx_guildlog_event_row_t   *row;
+    ngx_uint_t                        i;
     const ngx_guildlog_event_kind_t  *kind;
 
     kind = ngx_guildlog_row_kind(event);
-
-    if (kind == NULL || event->guild == 0) {
-        return NGX_OK;
-    }
-
     rc = NGX_OK;
 
-    for (i = 0; i < kind->nrows; i++) {
-        row = &kind->rows[i];
-
-        for (j = 0; j < row->nwhen; j++) {
-            if (row->when[j].verb == NGX_GUILDLOG_WHEN_THREAD) {
-                rc |= row_need(known, event, NGX_GUILDLOG_KNOWN_CHANNEL,
-                                 row->when[j].path);
-
-            } else if (row->when[j].verb == NGX_GUILDLOG_WHEN_BOT) {
-                rc |= row_need(known, event, NGX_GUILDLOG_KNOWN_MEMBER,
-                                 row->when[j].path);
-
-            } else if (row->when[j].path && row->when[j].path[0] == '@') {
-                rc |= row_need(known, event, NGX_GUILDLOG_KNOWN_THING,
-                                 row->when[j].path);
-            }
-        }
-
-        for (j = 0; j < row->nset; j++) {
-            set = &row->set[j];
-
-            for (n = 0; n < NGX_GUILDLOG_EVENT_PATHS && set->paths[n]; n++) {
-
-                if (set->paths[n][0] == '@') {
-                    rc |= row_need(known, event, NGX_GUILDLOG_KNOWN_THING,
-                                     set->paths[n]);
-
-                } else if (set->paths[n][0] == '#') {
-                    rc |= row_need(known, event, NGX_GUILDLOG_KNOWN_CHANNEL,
-                                     set->paths[n] + 1);
-
-                } else if (ngx_strncmp(set->paths[n], "guild.", 6) == 0) {
-                    rc |= ngx_guildlog_known_need(known, event->guild,
-                                                  NGX_GUILDLOG_KNOWN_GUILD,
-                                                  event->guild);
-
-                } else if (set->part == NULL && row_names[set->field]) {
-                    rc |= row_need(known, event, row_names[set->field],
-                                   set->paths[n]);
-                }
-            }
-        }
+    for (i = 0; kind && i < kind->nneeds; i++) {
+        rc |= row_need(known, event, &kind->needs[i]);
     }
 
     return rc;
 }
 
 
-/* of an id in the packet or in its changes: what stands in what is known is
-   known only later, and has the name with it where one is wanted */
-
 static ngx_int_t
 row_need(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
-    ngx_guildlog_known_kind_e kind, const char *path)
+    const ngx_guildlog_event_need_t *need)
 {
-    json_t     *change, *value;
     size_t      i;
+    json_t     *change;
+    uint64_t    id;
     ngx_int_t   rc;
 
-    if (path[0] == '@') {
-        value = row_thing(event, path);
+    if (need->path == NULL) {
+        id = event->guild;
 
-    } else if (ngx_strncmp(path, "change.", 7) == 0) {
+    } else if (ngx_strncmp(need->path, "change.", 7) == 0) {
         rc = NGX_OK;
 
         json_array_foreach(json_object_get(event->d, "changes"), i, change) {
-            if (row_text_is(json_object_get(change, "key"), path + 7)) {
-                rc |= ngx_guildlog_known_need(known, event->guild, kind,
+            if (row_text_is(json_object_get(change, "key"), need->path + 7)) {
+                rc |= ngx_guildlog_known_need(known, event->guild, need->what,
                            ngx_guildlog_event_id_of(change, "new_value"));
-                rc |= ngx_guildlog_known_need(known, event->guild, kind,
+                rc |= ngx_guildlog_known_need(known, event->guild, need->what,
                            ngx_guildlog_event_id_of(change, "old_value"));
             }
         }
@@ -163,11 +103,10 @@ row_need(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
         return rc;
 
     } else {
-        value = ngx_guildlog_event_reach(event->d, path);
+        id = ngx_guildlog_event_id_of(event->d, need->path);
     }
 
-    return ngx_guildlog_known_need(known, event->guild, kind,
-                                   ngx_guildlog_event_id(value));
+    return ngx_guildlog_known_need(known, event->guild, need->what, id);
 }
 
 
