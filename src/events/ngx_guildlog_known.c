@@ -249,19 +249,32 @@ ngx_uint_t
 ngx_guildlog_known_is_old(ngx_guildlog_known_t *known,
     ngx_guildlog_event_t *event, ngx_guildlog_known_kind_e kind, uint64_t id)
 {
-    json_t   *was;
-    int64_t   at, ahead, by, heard;
+    json_t      *was;
+    int64_t      at, ahead, by, heard, joined;
+    ngx_uint_t   gone;
 
     was = ngx_guildlog_known_get(known, event->guild, kind, id);
     at = json_integer_value(json_object_get(was, "at"));
     ahead = json_integer_value(json_object_get(was, "ahead"));
+    gone = json_object_get(was, "gone") != NULL;
 
     by = event->ahead - ahead;
     heard = (by > -KNOWN_WAY && by < KNOWN_WAY) ? event->at + by : event->at;
 
-    if (json_object_get(was, "gone")
-        && event->what != NGX_GUILDLOG_EVENT_MEMBER_ADD)
-    {
+    if (event->what == NGX_GUILDLOG_EVENT_MEMBER_ADD) {
+        joined = ngx_guildlog_event_time(json_object_get(event->d,
+                                                         "joined_at"));
+
+        /* by one clock, the platform's: what they have left they had joined */
+
+        if (joined
+            && joined < json_integer_value(json_object_get(was, "joined"))
+                        + (int64_t) gone)
+        {
+            return 1;
+        }
+
+    } else if (gone) {
         at += NGX_GUILDLOG_EVENT_MOMENT;
     }
 

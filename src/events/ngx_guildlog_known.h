@@ -81,7 +81,8 @@ ngx_uint_t ngx_guildlog_known_is_gone(ngx_guildlog_known_t *known,
 
 /*
  * Was what is known of the person, or of its voice, learnt later?  Of who has
- * gone, others may still hear for a moment; only who comes, has come.
+ * gone, others may still hear for a moment; only who comes, has come, unless
+ * it is the coming before that going.
  *
  * A clock is told wrongly by the time that a batch is on its way, which is
  * another one each time.  What one clock has heard is in its own order: what is

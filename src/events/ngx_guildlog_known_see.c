@@ -395,7 +395,7 @@ see_named(json_t *user, json_t *was)
 static ngx_int_t
 see_left(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
 {
-    json_t     *doc;
+    json_t     *doc, *was;
     uint64_t    id;
     ngx_int_t   rc;
 
@@ -416,10 +416,12 @@ see_left(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event, json_t *user)
         return rc;
     }
 
+    was = see_was(known, event, NGX_GUILDLOG_KNOWN_PERSON, id);
     doc = json_pack("{sb}", "gone", 1);
+    rc = see_copy(doc, "joined", was, "joined");
 
     return see_put(known, event, NGX_GUILDLOG_KNOWN_PERSON, id, doc,
-                   see_since(doc, event));
+                   rc | see_since(doc, event));
 }
 
 
@@ -650,6 +652,7 @@ see_who(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
     json_t *member, json_t *user)
 {
     json_t     *doc, *was;
+    int64_t     joined, before;
     uint64_t    id;
     ngx_int_t   rc;
 
@@ -695,11 +698,19 @@ see_who(ngx_guildlog_known_t *known, ngx_guildlog_event_t *event,
         return NGX_OK;
     }
 
-    /* since when it has been so */
-
     was = see_was(known, event, NGX_GUILDLOG_KNOWN_PERSON, id);
 
-    rc = see_copy(doc, "at", was, "at");
+    joined = ngx_guildlog_event_time(json_object_get(member, "joined_at"));
+    before = json_integer_value(json_object_get(was, "joined"));
+    joined = ngx_max(joined, before);
+
+    if (joined) {
+        rc |= json_object_set_new(doc, "joined", json_integer(joined));
+    }
+
+    /* since when it has been so */
+
+    rc |= see_copy(doc, "at", was, "at");
     rc |= see_copy(doc, "ahead", was, "ahead");
 
     if (was && json_equal(was, doc)) {

@@ -115,6 +115,26 @@ for my $ahead (0, 400, 900, 1000, 1100, 5000, -300, -1000, -90_000_000) {
     $n += 16;
 }
 
+# a second one hears late, each time, who came and went again at once
+
+{
+    my $who = $n++;
+    my $from = 205 + $n * 5;
+    my ($came, $came_again) = map { [joined($who, $_)] } $from, $from + .7;
+    my $count = count_at($from - 1);
+
+    is_deeply heard(0, [[$from, @$came], [$from + .5, left($who)]]),
+        { memberJoin => 1, memberLeave => 1 }, 'somebody came and went at once';
+    is_deeply heard(0, [[$from + .6, @$came]]), {}, 'a late joining is told already';
+    is count_at($from + .65), $count, '... and makes nobody a member again';
+    is_deeply heard(0, [[$from + .68, left($who)]]), {}, 'nor do they leave once more';
+    is_deeply heard(0, [[$from + .7, @$came_again], [$from + .75, left($who)]]),
+        { memberJoin => 1, memberLeave => 1 }, 'who comes back has come, and leaves';
+    is_deeply heard(0, [[$from + .8, @$came], [$from + .81, @$came_again]]), {},
+        'the first joining is late, or both are';
+    is count_at($from + .9), $count, '... all the same';
+}
+
 # another instance hears it at the same time by another clock
 
 for my $ahead (2000, -2000, 86_400_000) {
@@ -152,6 +172,20 @@ sub heard {
     my $last = last_id();
     post(map { my ($at, @rest) = @$_; [$at + $later, @rest] } @$packets);
     return recorded($last);
+}
+
+
+# how many members there are, as the joining of somebody else tells
+sub count_at {
+    my ($at) = @_;
+
+    my $last = last_id();
+    my $who = $n++;
+    post([$at, joined($who, $at)]);
+    my $doc = $nginx->sql('select doc from log_arrival where id > ?', $last);
+    post([$at + .001, left($who)]);
+    recorded($last);
+    return json->decode("$doc}")->{count} - 1;
 }
 
 
