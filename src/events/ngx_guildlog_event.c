@@ -55,6 +55,7 @@ ngx_guildlog_event_read(ngx_guildlog_event_t *event, ngx_pool_t *pool,
     }
 
     value = ngx_guildlog_event_reach(packet, "at");
+    event->placed = value == NULL;
 
     if (value) {
         if (!json_is_integer(value) || json_integer_value(value) < 0

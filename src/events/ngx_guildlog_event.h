@@ -85,6 +85,8 @@ typedef struct {
     ngx_uint_t                     nth;      /* element of it */
     u_char                        *pos;      /* in a long one */
     unsigned                       audit:1;
+    unsigned                       placed:1; /* does not say when: its place
+                                                in the batch does */
     unsigned                       retry:1;  /* its error passes */
     unsigned                       apart:1;  /* its guild is to be taken by
                                                 itself */

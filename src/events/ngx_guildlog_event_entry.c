@@ -964,10 +964,12 @@ entry_head(ngx_guildlog_make_t *m)
 /*
  * What changes what is known is told once; many packets may come in the same
  * ms.  Its moment is what its bot says: corrected for its clock, which each
- * batch does anew, two of them may have the same.  What changes nothing has
- * no moment of its own either: the same within some seconds is once, for two
+ * batch does anew, two of them may have the same.  If its bot says none, it
+ * has that of its batch, and its place there.  What changes nothing has no
+ * moment of its own either: the same within some seconds is once, for two
  * bots hear it at about the same time.  But what a rule did to a message it
- * did once.
+ * did once.  Ids of one moment are in the order of what they tell of a person:
+ * so are the rows that wait.
  */
 
 static u_char *
@@ -987,23 +989,28 @@ entry_head_other(ngx_guildlog_make_t *m, u_char *p, u_char *last)
         return p;
     }
 
-    p = ngx_slprintf(p, last, "%08xD.%xL.%08xD",
+    p = ngx_slprintf(p, last, "%08xD.%xL",
                      ngx_crc32_long(m->event->name.data, m->event->name.len),
-                     ngx_guildlog_event_id(user),
+                     ngx_guildlog_event_id(user));
+
+    if (json_object_get(d, "rule_id") == NULL
+        || (ngx_guildlog_event_id_of(d, "message_id") == 0
+            && ngx_guildlog_event_id_of(d, "alert_system_message_id") == 0))
+    {
+        moment = m->was ? m->event->at + m->event->ahead
+                        : m->event->at / NGX_GUILDLOG_EVENT_MOMENT;
+        p = ngx_slprintf(p, last, ".%L", moment);
+    }
+
+    if (m->was && m->event->placed) {
+        p = ngx_slprintf(p, last, "-%03ui", m->event->index);
+    }
+
+    p = ngx_slprintf(p, last, ".%08xD",
                      ngx_crc32_long((u_char *) text, ngx_strlen(text)));
     free(text);
 
-    if (json_object_get(d, "rule_id")
-        && (ngx_guildlog_event_id_of(d, "message_id")
-            || ngx_guildlog_event_id_of(d, "alert_system_message_id")))
-    {
-        return p;
-    }
-
-    moment = m->was ? m->event->at + m->event->ahead
-                    : m->event->at / NGX_GUILDLOG_EVENT_MOMENT;
-
-    return ngx_slprintf(p, last, ".%L", moment);
+    return p;
 }
 
 

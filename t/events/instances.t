@@ -148,6 +148,28 @@ for my $ahead (2000, -2000, 86_400_000) {
         "another clock, $ahead ms ahead";
 }
 
+# of a bot that does not say when, the place in the batch does; what comes now has
+# greater ids than all above
+
+{
+    my $who = $n++;
+    my $last = last_id();
+    my $answer = $nginx->operator('POST', '/events', [
+        map { my ($t, $d) = @$_; { t => $t, d => $d } }
+            [voice($who, $hall)], [voice($who, $stage)], [voice($who, $hall)],
+            [voice($who, $stage)], [voice($who, undef)], [voice($who, $hall)],
+            [voice($who, undef)]
+    ]);
+    is_deeply [$answer->status, $answer->json->{duplicates}], [200, 0],
+        'a batch without moments is taken';
+    is_deeply recorded($last), { voiceJoin => 2, voiceSwitch => 3, voiceLeave => 2 },
+        'each of its acts is told';
+    is_deeply [map { $key{ $_->[0] } } $nginx->sql('select type from log_arrival
+        where id > ? order by id', $last)],
+        [qw(voiceJoin), (qw(voiceSwitch)) x 3, qw(voiceLeave voiceJoin voiceLeave)],
+        '... in its order';
+}
+
 done_testing;
 
 

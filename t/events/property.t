@@ -205,7 +205,7 @@ sub told {
 # two bots hear the same at different moments
 sub loosely {
     my ($entry) = @_;
-    return $entry =~ s/("event_id":"[0-9a-f]{8}\.[\d.a-f]+)\.\d+"/$1"/r;
+    return $entry =~ s/("event_id":"[0-9a-f]{8}\.[0-9a-f]+)\.\d+(\.[0-9a-f]{8})/$1$2/r;
 }
 
 
