@@ -161,11 +161,12 @@ sub member {
 
 
 sub leaving {
-    my ($guild) = @_;
+    my ($guild, $at) = @_;
 
     my $who = int rand MEMBERS;
     return (t => rand() < .5 ? 'GUILD_MEMBER_REMOVE' : 'GUILD_MEMBER_ADD',
-        d => { guild_id => guild($guild), user => user($who), %{ of($who) } });
+        d => { guild_id => guild($guild), user => user($who), %{ of($who) },
+            joined_at => iso($at) });
 }
 
 
