@@ -1,7 +1,7 @@
 # What README.md and the documents beside it tell people to type works as it stands:
-# the commands that try guildlog, the five lines before a service of one's own, and
-# each "guildlog" of a document.  The commands that install are run by files of
-# t/chaos.
+# the commands that try guildlog, the five lines before a service of one's own, the
+# requests of the documents, and each "guildlog" of one.  The commands that install are
+# run by files of t/chaos.
 
 use lib 't/lib', 'util/lib';
 use Guildlog;
@@ -12,10 +12,11 @@ use File::Temp qw(tempdir);
 my $readme = slurp("$Guildlog::TOP/README.md");
 my @blocks = $readme =~ /^```\w*\n(.*?)^```\n/msg;
 
-# who runs a block
+# who runs a block that begins so
 my %elsewhere = (
-    "./util/run\n" => 't/chaos/new-machine.t',
-    "./util/install --server-name logs.example\n" => 't/chaos/install.t',
+    './util/run' => 't/chaos/new-machine.t',
+    './util/install --server-name logs.example' => 't/chaos/new-machine.t',
+    './util/package' => 't/chaos/new-machine.t',
 );
 my $dir = tempdir('guildlog.XXXXXX', DIR => '/tmp', CLEANUP => 1);
 chmod 0711, $dir;
@@ -77,7 +78,11 @@ subtest 'it stands before a service of one\'s own' => sub {
 
     my $maker = Guildlog->new;
     my $server = $maker->server;
-    my $token = $maker->token($server);
+    my ($with) = $sample =~ /^(# +perl .*?main\.key)$/ms or die "no token is made";
+    $with =~ s/^# //mg;
+    $with =~ s{/etc/nginx/guildlog}{$maker->{prefix}};
+    $with =~ s/100000000000000001/$server/;
+    chomp(my $token = qx{$with});
     my $port = free_port;
 
     for my $conf ("server { listen 127.0.0.1:%%PORT%%; $edge }", $sample) {
@@ -114,13 +119,38 @@ subtest 'it stands before a service of one\'s own' => sub {
 };
 
 
+# none may be refused; what they write and need is in the test's folder
+
+subtest 'the requests of the documents' => sub {
+    local $ENV{GUILDLOG_RUN_DIR} = "$dir/run";
+    my @asks = map { slurp("$Guildlog::TOP/conf/$_.md") =~ /^```\n(.*?)^```\n/msg }
+        qw(API RECORDING DELIVERY);
+    @asks = grep { /^ *(?:api|page=\$\(api|curl) /m } @asks;
+    cmp_ok @asks, '>', 6, 'there are some';
+
+    my $all = join '', @asks;
+    $all =~ s/alias api='curl/$& -S --fail-with-body/;
+    $all =~ s/^curl /curl -sS --fail-with-body /mg;
+    $all =~ s/^(api -N .*)  # until Ctrl-C$/grep -m 1 retry < <($1 2> tail)/m
+        or die "no tail\n";
+    open my $packets, '>', "$dir/packets.ndjson" or die $!;
+    print {$packets} qq({"t":"RESUMED","d":{}}\n);
+    close $packets or die $!;
+
+    my $said = qx{eval "\$(./util/run --env | sed 's/^/export /')"; cd '$dir' && \\
+        bash -O expand_aliases -ec '. "\$0"' "@{[block($all)]}" 2>&1};
+    is $?, 0, 'all are answered' or diag $said;
+    like $said, qr/"recorded": ?1\b/, '... an entry is recorded';
+    like slurp("$dir/logs.csv"), qr/^[^,\n]+,/, '... a table is written';
+};
+
+
 subtest 'all blocks are run' => sub {
     for (grep { !/^ administrators/ } @blocks) {
-        my $test = $elsewhere{$_};
-        ok $test, 'somebody runs ' . (/^(.*)/)[0] or next;
-        my ($last) = /(util\/\w+.*)/;
-        like slurp("$Guildlog::TOP/$test"), qr/README|--server-name logs\.example/,
-            "$test does";
+        my ($first) = /^(.*)/;
+        my $test = $elsewhere{$first};
+        ok $test, "somebody runs $first" or next;
+        like slurp("$Guildlog::TOP/$test"), qr/README/, "$test does";
     }
 };
 
