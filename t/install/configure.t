@@ -394,7 +394,7 @@ subtest 'any configuration' => sub {
 
 subtest 'slips of the hand' => sub {
     my %meant = ('server lst' => 'server list', 'srever list' => 'server list',
-        statsu => 'status', "logs $server --seach x" => 'search',
+        serv => 'server', version => '--version', statsu => 'status', "logs $server --seach x" => 'search',
         "option set $server spoiler=yes" => 'spoilers',
         "ignore add $server contnt x" => 'content');
     for my $words (sort keys %meant) {

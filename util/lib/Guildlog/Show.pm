@@ -195,8 +195,14 @@ sub nearest {
 
     my %far = map { $_ => distance(lc $typed, lc) } @known;
     my ($near) = sort { $far{$a} <=> $far{$b} || $a cmp $b } @known;
-    return defined $near && $far{$near} <= (length($typed) + 2) / 4
-        ? ", did you mean '$near'?" : '';
+    return ", did you mean '$near'?"
+        if defined $near && $far{$near} <= (length($typed) + 2) / 4;
+
+    # or stopped too early, where there is one way to go on
+    my ($whole, @longer) = sort { length $a <=> length $b }
+        grep { /^\Q$typed\E./i } length $typed > 2 ? @known : ();
+    return $whole && !grep({ index($_, $whole) != 0 } @longer)
+        ? ", did you mean '$whole'?" : '';
 }
 
 
