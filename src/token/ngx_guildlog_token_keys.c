@@ -168,7 +168,8 @@ token_keys_option(ngx_conf_t *cf, ngx_guildlog_token_keys_t *keys,
     }
 
     if (arg->len < 4 || ngx_strncmp(arg->data, "kid=", 4) != 0) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"",
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid parameter \"%V\", it takes kid=, sign",
                            arg);
         return NGX_CONF_ERROR;
     }

@@ -351,7 +351,8 @@ refused $_->[0], "$here; guildlog_key $_->[1];", $api
         [qr/holds a key on another curve/, "ES384 $pair{ES256}{public}"],
         [qr/holds PEM, not a secret/, "HS256 $pair{RS256}{public}"],
         [qr/holds no private key/, "RS256 $pair{RS256}{public} sign"],
-        [qr/invalid parameter "nonsense"/, 'HS256 main.key nonsense'],
+        [qr/invalid parameter "nonsense", it takes kid=, sign/,
+            'HS256 main.key nonsense'],
         [qr/"kid" must be|invalid parameter "kid="/, 'HS256 main.key kid='],
         [qr/invalid number of arguments/, 'HS256'],
         [qr/invalid number of arguments/, 'HS256 main.key kid=a sign more'];
