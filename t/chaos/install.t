@@ -16,12 +16,23 @@ my $bot = 'NDAwMDAwMDAwMDAwMDAwMDAx.AbCdEf.secret-of-it';
 my $platform = 'http://127.0.0.1:8990';
 
 my $keys   = '/etc/nginx/guildlog';
-my $conf   = '/etc/nginx/conf.d/guildlog.conf';
+my $conf   = '/etc/nginx/sites-available/guildlog.conf';
+my $link   = '/etc/nginx/sites-enabled/zz-guildlog.conf';
 my $module = '/usr/lib/nginx/modules/ngx_http_guildlog_module.so';
 
 # a file that is put aside, and back
 sub without { return ("mv $_[0] /root/aside", "mv /root/aside $_[0]") }
 sub in_conf { return ("sed -i.bak '$_[0]' $conf", "mv $conf.bak $conf") }
+
+# a certificate with these options, signed by itself or so
+sub served {
+    my ($options, $signed) = @_;
+    my $req = 'openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'
+        . ' -subj /CN=a -keyout server.key';
+    return ("cp -p $keys/server.crt $keys/server.key /root; cd $keys && $req $options "
+            . ($signed // '-x509 -out server.crt') . ' && nginx -s reload',
+        "mv /root/server.crt /root/server.key $keys && nginx -s reload");
+}
 
 # what is broken: how, how it is mended, what the check says
 my @broken = (
@@ -48,6 +59,15 @@ my @broken = (
         qr/refuses .*main\.key" failed .*\n +put it back/],
     ['no certificate', without("$keys/server.crt"),
         qr/refuses .*server\.crt.*\n +put it back/],
+    ['a certificate of another name',
+        served('-days 9 -addext subjectAltName=DNS:other.example'),
+        qr/not of the name logs\.example.*\n +util\/install --cert/],
+    ['one that ends', served('-days 1 -addext subjectAltName=DNS:logs.example'),
+        qr/ends within a week, or has ended: notAfter=.*\n +a new one/],
+    ['one without its chain', served('-addext subjectAltName=DNS:logs.example',
+            '| openssl x509 -req -days 9 -copy_extensions copy -CA /root/server.crt '
+            . '-CAkey /root/server.key -out server.crt'),
+        qr/has not its chain: .*issuer.*\n +util\/install --cert/],
     ['a key for all to read', "chmod 644 $keys/main.key",
         "chmod 600 $keys/main.key",
         qr/can read a secret .*: main\.key\n +chmod 600 /],
@@ -60,6 +80,9 @@ my @broken = (
         qr/nginx does not start at boot\n +util\/install once more/],
     ['a platform that is away', in_conf('s/:8990/:1/'),
         qr/platform cannot be reached: .*\n +guildlog_platform in /],
+    ['a platform that nobody vouches for',
+        in_conf("s|$platform|https://logs.example|"),
+        qr/platform cannot be reached: .*certificate.*\n +apt-get .*ca-certificates/],
     ['another clock', in_conf('s/:8990/:8991/'),
         qr/clock is off .*\n +apt-get install systemd-timesyncd/],
 );
@@ -169,6 +192,8 @@ PERL
     my $is = $machine->goes_well("cat $conf; ls $keys", 'what is there');
     for (['--server-name https://logs.example', qr/--server-name: a name as/],
         ['--platform 127.0.0.1 --bot-token /tmp/bot.token', qr/--platform: a URL as/],
+        ["--group 'no group'", qr/--group: a name as/],
+        ["--db 'host=nowhere.invalid user=owner'", qr/--db: .*nowhere\.invalid/],
         ["--platform $platform --bot-token /dev/null", qr/does not hold a bot's token/],
         ['--platform http://127.0.0.1:99999/ --bot-token /tmp/bot.token',
             qr/nginx refuses its configuration/])
@@ -408,30 +433,65 @@ PERL
     like $machine->goes_well($first_entry, 'the log'),
         qr/"content": ?"hello"/, 'is served';
 
-    # what nginx cannot bind does not stay, and another site is told of
+    # without the package nginx goes on without guildlog, and with it again
 
-    $machine->goes_well("mv $conf /root && nginx -s reload", 'without guildlog');
-    $machine->write('/etc/nginx/conf.d/shop.conf', 'server { listen 443 ssl; '
-        . 'server_name shop.example; ssl_certificate '
-        . 'guildlog/server.crt; ssl_certificate_key guildlog/server.key; }');
-    $machine->goes_well('nginx -s reload; rm -f /run/guildlog/operator.sock',
-        'another site');
-    like $machine->goes_well("$install --server-name logs.example",
-        'beside it'), qr/^note: shop\.example was/m, 'is told of';
-    $machine->goes_well("rm -f $conf; service nginx stop; "
-        . 'rm -f /run/guildlog/operator.sock', 'neither');
+    $machine->goes_well('apt-get -qy remove libnginx-mod-http-guildlog; nginx -t '
+        . "&& service nginx restart && ! test -e $link", 'the package is removed');
+    $machine->copy($package, '/tmp/guildlog.deb');
+    $machine->goes_well('dpkg -i /tmp/guildlog.deb && service nginx restart; '
+        . $ready, 'and comes back');
+
+    # another site, in whichever place, stays what who names none is given
+
+    $machine->goes_well("mv $conf $link /root && nginx -s reload", 'without guildlog');
+    my ($six) = $machine->on('test -e /proc/net/if_inet6');
+    my $shop = 'listen 443 ssl' . ($six ? '; listen [::]:443 ssl' : '');
+    for my $file (qw(conf.d/shop.conf sites-enabled/shop)) {
+        $machine->write("/etc/nginx/$file", "server { $shop; "
+            . 'server_name shop.example; ssl_certificate guildlog/server.crt; '
+            . 'ssl_certificate_key guildlog/server.key; return 200 shop; }');
+        $machine->goes_well('nginx -s reload; rm -f /run/guildlog/operator.sock',
+            "another site in $file");
+        $machine->goes_well("$install --server-name logs.example",
+            'guildlog beside it');
+        is $machine->goes_well('curl -sSk --resolve other.example:443:127.0.0.1 '
+            . "https://$_/", "who asks $_"), 'shop', '... gets that one'
+            for qw(127.0.0.1 other.example), $six ? '[::1]' : ();
+        like $machine->goes_well("$api/status/ready", 'guildlog'), qr/^ok$/,
+            '... has its name';
+        $machine->goes_well("rm -f $conf $link /etc/nginx/$file; service nginx stop; "
+            . 'rm -f /run/guildlog/operator.sock; service nginx start', 'neither');
+    }
+
+    # what nginx cannot bind does not stay
+
+    if ($six) {
+        $machine->write('/etc/nginx/sites-enabled/shop', 'server { listen [::]:443 ssl '
+            . 'ipv6only=off; server_name shop.example; ssl_certificate '
+            . 'guildlog/server.crt; ssl_certificate_key guildlog/server.key; '
+            . 'return 200 shop; }');
+        $machine->goes_well('nginx -s reload', 'a site at both by one socket');
+        ($ok, $said) = $machine->on("$install --server-name logs.example");
+        ok !$ok && $said =~ /did not take .*, which is .*\.refused now: /,
+            'guildlog beside it is told' or diag $said;
+        is $machine->goes_well('service nginx restart > /dev/null; '
+            . 'curl -sSk https://127.0.0.1/', 'that site'), 'shop', '... goes on';
+        $machine->goes_well("rm /etc/nginx/sites-enabled/shop $conf.refused", 'it goes');
+    }
+    $machine->goes_well('service nginx stop; rm -f /run/guildlog/operator.sock',
+        'nothing is at that port');
     $machine->on('perl -MIO::Socket::INET -e \'$s = IO::Socket::INET->new('
         . 'LocalAddr => "0.0.0.0:443", Listen => 5, ReuseAddr => 1) or die; '
         . 'sleep 600\' > /dev/null 2>&1 & echo $! > /root/taker');
-    $machine->goes_well('rm /etc/nginx/conf.d/shop.conf; service nginx start',
-        'nginx without a site');
+    $machine->goes_well('service nginx start', 'nginx without a site');
     ($ok, $said) = $machine->on("$install --server-name logs.example");
     ok !$ok && $said =~ /did not take .*, which is .*\.refused now: /,
         'what is taken is told' or diag $said;
     $machine->goes_well('nginx -t && service nginx restart',
         'and nginx starts without it');
     $machine->goes_well("kill \$(cat /root/taker); rm -f $conf.refused; "
-        . "mv /root/guildlog.conf $conf; service nginx restart; "
+        . "mv /root/guildlog.conf $conf; mv /root/zz-guildlog.conf $link; "
+        . 'service nginx restart; '
         . "$install --check", 'all is well again');
 
     # the way back
