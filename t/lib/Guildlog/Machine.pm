@@ -1,13 +1,17 @@
 package Guildlog::Machine;
 
 # A new machine: a Debian of its own below a folder, made by debootstrap. Needs
-# root. Its processes have their own /proc, and end with it.
+# root. Its processes have their own /proc, and end with it. Until it is alone it has
+# the host's network, for its packages, and no other test has a machine there: what
+# they install listens at the same ports.
 
 use strict;
 use warnings;
 
+use Fcntl qw(LOCK_EX);
 use File::Copy ();
 use File::Temp ();
+use Scalar::Util qw(weaken);
 use Test::More;
 
 use Guildlog ();
@@ -15,6 +19,9 @@ use Guildlog::File;
 use POSIX ();
 
 my @machines;
+
+# the lock of the host's network, and how many machines of this test have it
+my ($network, $sharing) = (undef, 0);
 
 
 # runs bash with the functions of util/lib.sh
@@ -89,6 +96,7 @@ sub new {
 
     my $self = bless { dir => $dir }, $class;
     push @machines, $self;
+    weaken $machines[-1];
 
     # ca-certificates takes over whom this host trusts besides
     my $trusted = '/usr/local/share/ca-certificates';
@@ -171,6 +179,11 @@ sub _begin {
 sub _enter {
     my ($self, $more, $command, $becomes) = @_;
 
+    if (!grep { $_ eq '--net' } @$more) {
+        $self->{shares} = 1;
+        _lock() if !$sharing++;
+    }
+
     defined(my $pid = fork) or die "fork: $!";
     if (!$pid) {
         # it ends with the test, also if that is killed
@@ -192,6 +205,16 @@ sub _end {
     my $pid = delete $self->{pid} or return;
     kill 'KILL', $self->{first}, $pid;    # they ignore the others
     waitpid $pid, 0;
+    undef $network if delete $self->{shares} && !--$sharing;
+    return;
+}
+
+
+sub _lock {
+    my $file = ($ENV{GUILDLOG_TEST_DIR} || '/tmp') . '/network';
+
+    open $network, '>', $file or die "$file: $!";
+    flock $network, LOCK_EX or die "$file: $!";
     return;
 }
 
@@ -280,9 +303,18 @@ sub files {
 }
 
 
+sub DESTROY {
+    my ($self) = @_;
+
+    local ($?, $!);
+    $self->_end;
+    return;
+}
+
+
 END {
     local $?;
-    $_->_end for @machines;
+    $_->_end for grep { defined } @machines;
 }
 
 
