@@ -518,10 +518,9 @@ end $$;
 
 -- GET /servers/{guild}/members/{user_id}/logs of the operator: a chunk of what
 -- is stored of a person, newest first, the main bot's entries before the Pro
--- bot's: what they did or suffered, and where they are the author of a message.
--- below is the id, or for the Pro bot its negative; in the head message_id is
--- where the next chunk begins, null behind the last one. A chunk looks at 5,000
--- entries and ends after 1 MiB.
+-- bot's. below is the id, or for the Pro bot its negative; in the head
+-- message_id is where the next chunk begins, null behind the last one. A chunk
+-- looks at 5,000 entries and ends after 1 MiB.
 
 create or replace function operator_person_logs(guild bigint, user_id bigint,
     since bigint, below bigint, most int)
