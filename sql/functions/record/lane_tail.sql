@@ -153,7 +153,7 @@ begin
     update lane_tail t
        set tail = t.tail + e.n, turn = turn_of(t.tail + e.n)
       from unnest(heads, lanes, turns, grown) e (head, lane, turn, n)
-     where t.guild_id = guilds[e.head] and t.lane = e.lane
+     where t.guild_id = any (array[guilds[e.head]]) and t.lane = e.lane
        and t.turn = e.turn and (lone is null or t.guild_id = lone);
 
     insert into lane_ready (guild_id, lane, shard, since)

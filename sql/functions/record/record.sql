@@ -418,8 +418,8 @@ begin
                    else coalesce(h.due_at, later)
                    end
           from unnest(guilds, bots, sizes, turns) n (guild, bot, size, turn)
-         where h.guild_id = n.guild and h.bot = n.bot and h.turn = n.turn
-           and (lone is null or h.guild_id = lone)
+         where h.guild_id = any (array[n.guild]) and h.bot = n.bot
+           and h.turn = n.turn and (lone is null or h.guild_id = lone)
         returning h.*;
 end $$;
 
