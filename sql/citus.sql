@@ -113,6 +113,8 @@ select create_distributed_function(p.oid::regprocedure, 'guild',
 
 alter function channels_lasting volatile;
 alter function directory_one volatile;
+alter function head_of volatile;
+alter function tail_of volatile;
 alter function arrivals_hot volatile;
 alter function arrival_one volatile;
 alter function block_at volatile;

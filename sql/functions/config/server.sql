@@ -15,8 +15,7 @@ begin
                   from server s
                   left join settings b
                     on b.guild_id = guild and b.bot = server_object.bot
-                  left join log_head h
-                    on h.guild_id = guild and h.bot = server_object.bot
+                  left join head_of(guild, server_object.bot) h on true
                  where s.guild_id = guild) r);
 end $$;
 
@@ -88,8 +87,7 @@ begin
           from (select s.guild_id::text as id, s.owner_id::text as owner_id,
                        h.first_log_at
                   from server s
-                  left join log_head h
-                    on h.guild_id = guild and h.bot = guilds_rows.bot
+                  left join head_of(guild, bot) h on true
                  where s.guild_id = guild) r);
 end $$;
 

@@ -12,6 +12,14 @@ returns bigint language sql immutable as $$
 $$;
 
 
+-- Is each server by itself to be asked for? Only on Citus: see citus.sql.
+
+create or replace function servers_apart()
+returns boolean language sql immutable as $$
+    select false
+$$;
+
+
 -- A turn of log_head or lane_tail, by their last number. It is a part of the
 -- key, and the newest has the row that lives. So who looks for that passes none
 -- of what it was in turns before, which nobody can take away while somebody has
@@ -21,29 +29,49 @@ create or replace function turn_of(n bigint)
 returns bigint language sql immutable as $$ select n >> 9 $$;
 
 
+-- The head of a log, and the tail of a lane, by the primary key alone: the
+-- planner has one row for two columns that are equal, and might sort all that
+-- it was. Who locks the row asks for a turn from that on, as it may have moved
+-- on meanwhile: it never goes back. version is for page_state().
+
+create or replace function head_of(guild bigint, bot smallint,
+    out version xid, out turn bigint, out arrival bigint, out blocked bigint,
+    out since timestamptz, out last_at timestamptz, out first_log_at bigint)
+returns setof record language sql stable as $$
+    select h.version, h.turn, h.arrival, h.blocked, h.since, h.last_at,
+           h.first_log_at
+      from (select x.xmin as version, x.* from log_head x
+             where (x.guild_id, x.bot, x.turn)
+                   <= (guild, head_of.bot, 9223372036854775807)
+               and (not servers_apart() or x.guild_id = guild)
+             order by x.guild_id desc, x.bot desc, x.turn desc limit 1) h
+     where h.guild_id = guild and h.bot = head_of.bot
+$$;
+
+
+create or replace function tail_of(guild bigint, lane bigint,
+    out turn bigint, out tail bigint)
+returns setof record language sql stable as $$
+    select t.turn, t.tail
+      from (select x.* from lane_tail x
+             where (x.guild_id, x.lane, x.turn)
+                   <= (guild, tail_of.lane, 9223372036854775807)
+               and (not servers_apart() or x.guild_id = guild)
+             order by x.guild_id desc, x.lane desc, x.turn desc limit 1) t
+     where t.guild_id = guild and t.lane = tail_of.lane
+$$;
+
+
 -- The turns of the heads of these; null: there is none.
 
 create or replace function heads_turns(guilds bigint[], bots smallint[])
 returns bigint[] language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
-declare
-    lone  constant bigint := lone_of(guilds);
 begin
     return array(
-        select (select h.turn from log_head h
-                 where h.guild_id = n.guild and h.bot = n.bot
-                   and (lone is null or h.guild_id = lone)
-                 order by h.turn desc limit 1)
+        select (select h.turn from head_of(n.guild, n.bot) h)
           from unnest(guilds, bots) n (guild, bot));
 end $$;
-
-
--- Is each server by itself to be asked for? Only on Citus: see citus.sql.
-
-create or replace function servers_apart()
-returns boolean language sql immutable as $$
-    select false
-$$;
 
 
 -- Why nothing may be written for each of these servers; null: it may.

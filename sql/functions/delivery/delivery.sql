@@ -285,7 +285,10 @@ declare
 begin
     select l.bot, l.channel_id, l.reason, t.tail into broken
       from lane l
-      join lane_tail t on t.guild_id = l.guild_id and t.lane = l.lane
+      join lane_tail t
+        on t.guild_id = l.guild_id and t.lane = l.lane
+       and t.turn >= (select n.turn
+                        from tail_of(ready.guild_id, ready.lane) n)
      where l.guild_id = ready.guild_id and l.lane = ready.lane
        and l.state = 'broken' and l.paused_at is null
        for update of t skip locked
@@ -418,10 +421,9 @@ begin
                  join lane_head h
                    on h.guild_id = l.guild_id and h.lane = l.lane
                   and h.upto = h.head
-                 join lane_tail t
-                   on t.guild_id = l.guild_id and t.lane = l.lane
-                  and t.tail > h.head
+                 cross join lateral tail_of(l.guild_id, l.lane) t
                 where l.guild_id = r.guild_id and l.lane = r.lane
+                  and t.tail > h.head
                   and l.state = 'registering'
                   and l.since < now() - interval '1 hour'
                   and l.paused_at is null

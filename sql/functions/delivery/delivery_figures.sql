@@ -43,7 +43,7 @@ begin
           from odd o
           join lane l on l.guild_id = o.guild_id and l.lane = o.lane
           join lane_head h on h.guild_id = o.guild_id and h.lane = o.lane
-          join lane_tail t on t.guild_id = o.guild_id and t.lane = o.lane
+         cross join lateral tail_of(o.guild_id, o.lane) t
           left join refusal r on r.guild_id = o.guild_id
           left join lane_ready p
             on p.guild_id = o.guild_id and p.lane = o.lane

@@ -240,6 +240,7 @@ begin
     select t.tail into last from lane_tail t
      where t.guild_id = w.guild
        and t.lane = w.lane
+       and t.turn >= (select n.turn from tail_of(w.guild, w.lane) n)
        and (t.tail = it.head or it.idle)
        for update skip locked;
 
@@ -310,8 +311,7 @@ begin
                     and n.lane = delivery_peek.lane
                     and n.seq > behind
                     and n.recorded_at <= (
-                            select h.last_at from log_head h
-                             where h.guild_id = guild and h.bot = mine.bot)
+                            select h.last_at from head_of(guild, mine.bot) h)
                   order by n.seq limit most)
                 union all
                 select p.seq, n.id, n.type, n.doc, p.at

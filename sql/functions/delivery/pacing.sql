@@ -40,8 +40,8 @@ begin
                     else coalesce(l.reason,
                                   case when w.waits then 'retrying' end) end
           from lane l
-          join lane_tail t on t.guild_id = guild and t.lane = l.lane
           join lane_head h on h.guild_id = guild and h.lane = l.lane
+         cross join lateral tail_of(guild, l.lane) t
          cross join lateral (
                    select l.reason is not null
                           or h.refused_to > h.head

@@ -29,8 +29,8 @@ begin
                            else 0 end)
                        order by l.lane)
               from lane l
-              join lane_tail t on t.guild_id = guild and t.lane = l.lane
               join lane_head h on h.guild_id = guild and h.lane = l.lane
+             cross join lateral tail_of(guild, l.lane) t
              where l.guild_id = guild and l.state <> 'closed'), '[]'));
 end $$;
 

@@ -60,8 +60,7 @@ end $$;
 create or replace function tail_now(guild bigint, bot smallint)
 returns bigint language plpgsql stable as $$
 begin
-    return coalesce((select h.arrival from log_head h
-                      where h.guild_id = guild and h.bot = tail_now.bot), 0);
+    return coalesce((select h.arrival from head_of(guild, bot) h), 0);
 end $$;
 
 
@@ -184,8 +183,7 @@ declare
     known     constant boolean := tail_known(guild, bot, since);
     low       constant bigint := id_at(wall_of(guild));
     head_at   constant timestamptz := (
-                  select h.last_at from log_head h
-                   where h.guild_id = guild and h.bot = tail_rows.bot);
+                  select h.last_at from head_of(guild, bot) h);
     until     bigint := case when known then tail_end(guild, bot, since, at)
                              else since end;
     found     log_found[];
@@ -254,8 +252,7 @@ begin
           where h.guild_id = guild
             and h.bot = tail_end.bot
             and h.recorded_at <= (
-                    select x.last_at from log_head x
-                     where x.guild_id = guild and x.bot = tail_end.bot)
+                    select x.last_at from head_of(guild, tail_end.bot) x)
             and h.held_to > at)));
 end $$;
 
@@ -273,8 +270,7 @@ begin
         select t.place, h.arrival
           from unnest(guilds, bots, arrivals)
                    with ordinality t (guild, bot, arrival, place)
-          join log_head h
-            on h.guild_id = t.guild and h.bot = t.bot
+         cross join lateral head_of(t.guild, t.bot) h
          where h.arrival > t.arrival
          order by t.place;
 end $$;

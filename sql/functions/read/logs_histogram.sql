@@ -33,8 +33,7 @@ begin
     select at - retention_ms(s.plan), h.blocked, h.since, h.last_at
       into wall, done, since, until
       from server s
-      left join log_head h
-        on h.guild_id = guild and h.bot = logs_histogram.bot
+      left join head_of(guild, bot) h on true
      where s.guild_id = guild and token_live(guild, token);
 
     if not found then

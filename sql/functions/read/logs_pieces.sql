@@ -80,7 +80,7 @@ declare
     eldest     bigint;      -- of blocks
 begin
     select at - retention_ms(s.plan),
-           page_state(h.xmin || ' ' || h.arrival, s.plan), h.blocked,
+           page_state(h.version || ' ' || h.arrival, s.plan), h.blocked,
            h.since, h.last_at, h.arrival,
            (select x.last_id from log_block x
              where x.guild_id = guild and x.bot = logs_pieces.bot
@@ -91,7 +91,7 @@ begin
                   and not r.first)
       into wall, state, done, since, until, newest, last_id, placed
       from server s
-      left join log_head h on h.guild_id = guild and h.bot = logs_pieces.bot
+      left join head_of(guild, bot) h on true
      where s.guild_id = guild
        and (exists (select from token t
                      where t.guild_id = guild

@@ -374,6 +374,7 @@ returns boolean language plpgsql set lock_timeout = '1s' as $$
 begin
     perform from log_head h
       where h.guild_id = guild and h.bot = held_begin.bot
+        and h.turn >= (select n.turn from head_of(guild, held_begin.bot) n)
         for no key update skip locked;
 
     if found then

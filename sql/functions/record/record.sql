@@ -200,9 +200,7 @@ declare
     h  heads := heads_one(guild, bot, cardinality(events));
 begin
     h.untils := array[(
-        select l.last_at from log_head l
-         where l.guild_id = guild and l.bot = record_filtered.bot
-           and l.turn = (heads_turns(h.guilds, h.bots))[1])];
+        select l.last_at from head_of(guild, bot) l)];
     masked := docs;
     verdicts := record_known(h, events);
 

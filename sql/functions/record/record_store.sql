@@ -259,6 +259,7 @@ begin
        set first_log_at = at
      where h.guild_id = guild
        and h.bot = record_first.bot
+       and h.turn >= (select n.turn from head_of(guild, record_first.bot) n)
        and (h.first_log_at is null or h.first_log_at > at);
 end $$;
 

@@ -44,8 +44,7 @@ begin
                     where x.guild_id = guild and x.bot = search_until.bot
                       and x.recorded_at <= h.last_at
                       and x.held_to is not null))
-          from log_head h
-         where h.guild_id = guild and h.bot = search_until.bot);
+          from head_of(guild, bot) h);
 end $$;
 
 

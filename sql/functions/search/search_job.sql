@@ -106,8 +106,8 @@ returns search_work language plpgsql as $$
 declare
     until  constant bigint := search_until(head.guild_id, head.bot);
     waits  constant bigint := (
-        select h.arrival - head.arrival from log_head h
-         where h.guild_id = head.guild_id and h.bot = head.bot);
+        select h.arrival - head.arrival
+          from head_of(head.guild_id, head.bot) h);
     work   search_work;
 begin
     work.guild := head.guild_id;
@@ -222,7 +222,7 @@ begin
                     then now() + interval '5 seconds'
                     else search_daily(guild) end
           from search_head s
-          join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
+         cross join head_of(guild, search_due.bot) h
          where s.guild_id = guild and s.bot = search_due.bot),
         search_daily(guild));
 end $$;
@@ -383,6 +383,6 @@ begin
     more := false;
     lag := (select coalesce(sum(h.arrival - s.arrival), 0)
               from search_head s
-              join log_head h on h.guild_id = s.guild_id and h.bot = s.bot
+             cross join lateral head_of(s.guild_id, s.bot) h
              where s.due_at <= now() and s.format = search_format());
 end $$;

@@ -30,11 +30,11 @@ declare
     its     search_head;
 begin
     select at - retention_ms(s.plan),
-           page_state(h.xmin || ' ' || h.arrival, s.plan),
+           page_state(h.version || ' ' || h.arrival, s.plan),
            coalesce(h.arrival, 0)
       into wall, state, until
       from server s
-      left join log_head h on h.guild_id = guild and h.bot = search_open.bot
+      left join head_of(guild, bot) h on true
      where s.guild_id = guild
        and (exists (select from token t
                      where t.guild_id = guild

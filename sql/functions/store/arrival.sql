@@ -88,7 +88,7 @@ $$;
 create or replace function arrivals_hot(guild bigint, bot smallint)
 returns setof log_arrival language sql stable as $$
     select a.*
-      from log_head h
+      from head_of(guild, bot) h
      cross join lateral (
            select * from log_arrival x
             where x.guild_id = guild and x.bot = arrivals_hot.bot
@@ -96,7 +96,6 @@ returns setof log_arrival language sql stable as $$
               and x.recorded_at between h.since and h.last_at
               and x.id is not null
            offset 0) a
-     where h.guild_id = guild and h.bot = arrivals_hot.bot
 $$;
 
 

@@ -86,8 +86,7 @@ begin
 
     select * into h from log_head x
      where x.guild_id = guild and x.bot = block_make.bot
-       and x.turn = (heads_turns(array[guild],
-                                 array[block_make.bot]))[1];
+       and x.turn = (select n.turn from head_of(guild, block_make.bot) n);
     next := block_next(h, most);
 
     if next.n > 0 then

@@ -438,9 +438,8 @@ begin
     return (
         select json_build_object(
                    'configuredCategories', categories,
-                   'firstLogAt', (select h.first_log_at from log_head h
-                                   where h.guild_id = guild
-                                     and h.bot = troubleshoot_summary.bot),
+                   'firstLogAt', (select h.first_log_at
+                                    from head_of(guild, bot) h),
                    'premiumLevel', array_position(
                        '{free,pro_lite,pro}'::text[], s.plan) - 1,
                    'incomplete', coalesce(incomplete, '[]'))
