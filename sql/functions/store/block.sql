@@ -534,6 +534,7 @@ create or replace function keeper_blocks(budget int, out more boolean,
     out lag bigint)
 language plpgsql as $$
 declare
+    at    timestamptz := clock_timestamp();   -- a condition of the index
     rest  int := greatest(budget / 10, 1);
     due   record;
     n     int;
@@ -542,7 +543,7 @@ begin
     for due in
         select d.guild_id, d.bot
           from (select h.guild_id, h.bot from log_head h
-                 where h.due_at <= clock_timestamp()
+                 where h.due_at <= at
                    and not keeper_parks('blocks', h.guild_id, h.bot)
                  order by h.due_at limit 50) d
          order by d.guild_id, d.bot
@@ -556,12 +557,13 @@ begin
 
     -- what others have in hand is not looked at again and again
 
+    at := clock_timestamp();
     more := did and exists (
                     select from log_head h
-                     where h.due_at <= clock_timestamp()
+                     where h.due_at <= at
                        and not keeper_parks('blocks', h.guild_id, h.bot));
     lag := coalesce((select sum(h.arrival - h.blocked) from log_head h
-                      where h.due_at <= clock_timestamp()), 0);
+                      where h.due_at <= at), 0);
 end $$;
 
 
