@@ -675,7 +675,7 @@ test_cluster_citus() {
 
     sql "$template" -o /dev/null -v role=guildlog -v operator=guildlog \
         -v worker=guildlog -f "$top/sql/citus.sql"
-    test_entries "$template"
+    test_entries "$(cluster_uri "$1" guildlog_owner owner guildlog_template)"
     let_in "$template" guildlog module
 
     for node in "$1" "$1/w1" "$1/w2"; do
