@@ -109,15 +109,21 @@ select create_distributed_function(p.oid::regprocedure, 'guild',
         or p.proname in ('check', 'rebuild')) \g /dev/null
 
 -- A function in SQL that reads a server's tables is planned without Citus if it
--- becomes part of a statement. A volatile one does not.
+-- becomes part of a statement, and without its arguments if not. One in
+-- PL/pgSQL is neither.
 
-alter function channels_lasting volatile;
-alter function directory_one volatile;
-alter function head_of volatile;
-alter function tail_of volatile;
-alter function arrivals_hot volatile;
-alter function arrival_one volatile;
-alter function block_at volatile;
+select format('create or replace function %s(%s) returns %s '
+              'language plpgsql stable as %L', p.oid::regproc,
+              pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),
+              E'#variable_conflict use_column\nbegin return query '
+              || p.prosrc || '; end')
+  from pg_proc p
+  join pg_language l on l.oid = p.prolang and l.lanname = 'sql'
+ where p.pronamespace = 'guildlog'::regnamespace
+   and p.proretset and p.provolatile = 's'
+   and exists (select from pg_dist_partition d
+                where p.prosrc ~ ('\mfrom ' || d.logicalrelid::text || '\M'))
+ \gexec
 
 -- A statement about servers is about one there.
 

@@ -2,7 +2,7 @@
 -- owes to the design.
 
 \ir ../setup.psql
-select plan(23);
+select plan(22);
 
 -- rights
 
@@ -329,23 +329,6 @@ select is_empty($$
        and p.proname ~ '_(get|list)$|^search_(members|channels|open|slices|tail)$'
        and has_function_privilege('guildlog', p.oid, 'execute')
 $$, 'functions that read are not volatile');
-
-\set apart `sed -n 's/^alter function \(.*\) volatile;$/\1/p' sql/citus.sql`
-select is(array(
-    select p.proname::text
-      from pg_proc p
-      join pg_language l on l.oid = p.prolang and l.lanname = 'sql'
-     where p.pronamespace = 'guildlog'::regnamespace
-       and p.proretset and p.provolatile = 's'
-       and exists (select from pg_class c
-                     join pg_attribute a on a.attrelid = c.oid
-                                        and a.attname = 'guild_id'
-                    where c.relnamespace = 'guildlog'::regnamespace
-                      and c.relkind in ('r', 'p')
-                      and p.prosrc ~ ('\mfrom ' || c.relname || '\M'))
-     order by 1), array(select f from string_to_table(:'apart', e'\n') f
-                         order by 1),
-    'those that would become part of a statement are none on Citus');
 
 -- A function in SQL becomes part of the statement that calls it, or is parsed
 -- and planned again each time that runs, which may take longer than all the
