@@ -316,7 +316,9 @@ begin
     for old in
         select l.guild_id, l.bot, l.lane from lane l
          where l.state = 'closed' and l.look_at <= now()
-           and not keeper_parks('lanes', l.guild_id, l.bot)
+           and (l.guild_id, l.bot) not in (
+                   select p.guild_id, p.bot from keeper_parked p
+                    where p.task = 'lanes' and p.until > now())
          order by l.look_at limit most
     loop
         n := n + 1;

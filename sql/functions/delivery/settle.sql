@@ -78,7 +78,9 @@ begin
         select distinct b.guild_id, b.bot
           from (select k.guild_id, k.bot from log_block k
                  where k.settle <= day_now()
-                   and not keeper_parks('settle', k.guild_id, k.bot)
+                   and (k.guild_id, k.bot) not in (
+                           select p.guild_id, p.bot from keeper_parked p
+                            where p.task = 'settle' and p.until > now())
                  order by k.settle limit 1000) b
     loop
         exit when rest <= 0;
@@ -87,7 +89,7 @@ begin
     end loop;
 
     more := rest <= 0;
-    lag := (select count(*) from (select from log_block k
+    lag := (select count(*) from (select 1 from log_block k
                                    where k.settle <= day_now()
                                    limit 100000) x);
 end $$;

@@ -194,7 +194,9 @@ begin
         select c.guild_id, c.bot
           from (select x.guild_id, x.bot from alert_count x
                  where x.day < day_now() - 1
-                   and not keeper_parks('requests', x.guild_id, x.bot)
+                   and (x.guild_id, x.bot) not in (
+                           select p.guild_id, p.bot from keeper_parked p
+                            where p.task = 'requests' and p.until > now())
                  order by x.day limit 1000) c
     loop
         exit when rest <= 0;
@@ -292,9 +294,7 @@ begin
     perform keeper_unpark('known', p.guild_id, 0::smallint)
        from keeper_parked p
       where p.task = 'known' and p.until <= clock_timestamp()
-        and not exists (select from known x
-                         where x.guild_id = p.guild_id
-                           and known_gone(x.kind, x.doc, before) is null);
+        and known_reads(p.guild_id, before);
 
     with seen as materialized (
         select x.guild_id, x.kind, x.id,
@@ -334,6 +334,17 @@ end $$;
 
 
 -- Has a member left, or somebody left voice, before that? Null: the row cannot
+-- Can all rows of the server be read?
+
+create or replace function known_reads(guild bigint, before bigint)
+returns boolean language plpgsql stable as $$
+begin
+    return not exists (select from known x
+                        where x.guild_id = guild
+                          and known_gone(x.kind, x.doc, before) is null);
+end $$;
+
+
 -- be read.
 
 create or replace function known_gone(kind smallint, doc text, before bigint)

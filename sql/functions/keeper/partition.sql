@@ -211,7 +211,9 @@ begin
         select distinct d.guild_id, d.bot
           from (select x.guild_id, x.bot from log_day x
                  where x.day < before
-                   and not keeper_parks('expiry', x.guild_id, x.bot)
+                   and (x.guild_id, x.bot) not in (
+                           select p.guild_id, p.bot from keeper_parked p
+                            where p.task = 'expiry' and p.until > now())
                  order by x.day limit 1000) d
     loop
         exit when rest <= 0;
@@ -226,9 +228,11 @@ begin
             or did and exists (
                    select from log_day x
                     where x.day < before
-                      and not keeper_parks('expiry', x.guild_id, x.bot));
+                      and (x.guild_id, x.bot) not in (
+                              select p.guild_id, p.bot from keeper_parked p
+                               where p.task = 'expiry' and p.until > now()));
     lag := (select count(*) from partitions_expired())
            + (select count(*) from partitions_expired(true))
-           + (select count(*) from (select from log_day d
+           + (select count(*) from (select 1 from log_day d
                                      where d.day < before limit 10000) x);
 end $$;

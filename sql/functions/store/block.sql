@@ -544,7 +544,9 @@ begin
         select d.guild_id, d.bot
           from (select h.guild_id, h.bot from log_head h
                  where h.due_at <= at
-                   and not keeper_parks('blocks', h.guild_id, h.bot)
+                   and (h.guild_id, h.bot) not in (
+                           select p.guild_id, p.bot from keeper_parked p
+                            where p.task = 'blocks' and p.until > now())
                  order by h.due_at limit 50) d
          order by d.guild_id, d.bot
     loop
@@ -561,7 +563,9 @@ begin
     more := did and exists (
                     select from log_head h
                      where h.due_at <= at
-                       and not keeper_parks('blocks', h.guild_id, h.bot));
+                       and (h.guild_id, h.bot) not in (
+                               select p.guild_id, p.bot from keeper_parked p
+                                where p.task = 'blocks' and p.until > now()));
     lag := coalesce((select sum(h.arrival - h.blocked) from log_head h
                       where h.due_at <= at), 0);
 end $$;
