@@ -415,21 +415,25 @@ begin
     return query
         select w.*
           from delivery_ready(me, null, after_guild, after_lane, most) r
-         cross join lateral (
-               select h.*
-                 from lane l
-                 join lane_head h
-                   on h.guild_id = l.guild_id and h.lane = l.lane
-                  and h.upto = h.head
-                 cross join lateral tail_of(l.guild_id, l.lane) t
-                where l.guild_id = r.guild_id and l.lane = r.lane
-                  and t.tail > h.head
-                  and l.state = 'registering'
-                  and l.since < now() - interval '1 hour'
-                  and l.paused_at is null
-                limit 1) w
+         cross join lateral lane_waits(r.guild_id, r.lane) w
          order by random() limit 100;
 end $$;
+
+
+-- The lane, if it is one of those.
+
+create or replace function lane_waits(guild bigint, lane bigint)
+returns setof lane_head language sql stable as $$
+    select h.*
+      from lane l
+      join lane_head h
+        on h.guild_id = l.guild_id and h.lane = l.lane and h.upto = h.head
+      join tail_of(guild, lane_waits.lane) t on t.tail > h.head
+     where l.guild_id = guild and l.lane = lane_waits.lane
+       and l.state = 'registering'
+       and l.since < now() - interval '1 hour' and l.paused_at is null
+     limit 1
+$$;
 
 
 -- Gives held entries their places; how many.

@@ -42,11 +42,11 @@ begin
                     then lane_age(l.guild_id, l.lane, h.head + 1) end as age_ms
           from odd o
           join lane l on l.guild_id = o.guild_id and l.lane = o.lane
-          join lane_head h on h.guild_id = o.guild_id and h.lane = o.lane
-         cross join lateral tail_of(o.guild_id, o.lane) t
-          left join refusal r on r.guild_id = o.guild_id
+          join lane_head h on h.guild_id = l.guild_id and h.lane = l.lane
+          join lane_tail t on t.guild_id = l.guild_id and t.lane = l.lane
+          left join refusal r on r.guild_id = l.guild_id
           left join lane_ready p
-            on p.guild_id = o.guild_id and p.lane = o.lane
+            on p.guild_id = l.guild_id and p.lane = l.lane
          where l.state <> 'closed'
     ), counted as (
         select d.state, count(*) as n, sum(d.backlog) as backlog,

@@ -36,9 +36,7 @@ returns table (id bigint, status smallint, reason text, channel_id bigint,
 language plpgsql stable as $$
 declare
     found  constant log_delivery[] := deliveries_first(guild, entries);
-    again  log_open[];
-begin
-    again := array(
+    again  constant log_open[] := array(
         select row(f.id, r.lane, r.seq, r.at)::log_open
           from unnest(found) f
           join replay r
@@ -46,7 +44,7 @@ begin
            and r.id = f.id and not r.first
          where f.status < 2
            and f.reason not in ('held', 'queued', 'retrying', 'in_flight'));
-
+begin
     return query
         select f.id, f.status, f.reason, null::bigint, f.message_id
           from unnest(found) f

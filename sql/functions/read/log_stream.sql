@@ -201,7 +201,7 @@ begin
                              order by (n.it).arrival
                              rows unbounded preceding)
                          - octet_length((n.it).doc) as before
-              from (select a as it from log_arrival a
+              from (select row(a.*)::log_arrival as it from log_arrival a
                      where a.guild_id = guild and a.bot = tail_rows.bot
                        and a.arrival > since and a.arrival <= until
                        and a.recorded_at <= head_at and a.id >= low

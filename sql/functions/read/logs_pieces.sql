@@ -130,7 +130,8 @@ begin
                string_agg(e.doc, E'\n' order by e.id) filter (where e.fits),
                string_agg(e.said, E'\n' order by e.id) filter (where e.fits)
           into counts, oldest, ids, hot.doc, hot.said
-          from (select a.id, a.type, a.doc, arrival_said(a, clock) as said,
+          from (select a.id, a.type, a.doc,
+                       arrival_said(row(a.*)::log_arrival, clock) as said,
                        a.id < top and (types is null
                                        or a.type = any (types)) as fits
                   from log_arrival a
@@ -268,7 +269,8 @@ begin
                string_agg(e.doc, E'\n' order by e.id),
                string_agg(e.said, E'\n' order by e.id)
           into ids, hot.doc, hot.said
-          from (select f.id, f.doc, arrival_said(f, clock) as said,
+          from (select f.id, f.doc,
+                       arrival_said(row(f.*)::log_arrival, clock) as said,
                        sum(octet_length(f.doc)) over (
                            order by f.id desc rows unbounded preceding)
                        - octet_length(f.doc) as before
