@@ -66,9 +66,11 @@ $$;
 
 create or replace function alerts_sync(guild bigint, bot smallint)
 returns void language plpgsql as $$
+declare
+    types  constant smallint[] := alerts_watched(guild, bot);
 begin
     update log_head h
-       set watched = alerts_watched(guild, h.bot)
+       set watched = types
      where h.guild_id = guild and h.bot = alerts_sync.bot;
 end $$;
 

@@ -119,11 +119,13 @@ end $$;
 
 create or replace function lanes_return(guild bigint, lanes bigint[])
 returns void language plpgsql as $$
+declare
+    at  constant timestamptz := clock_timestamp();
 begin
     update lane l
        set webhook_id = null, secret = null,
-           asked_at = case when l.webhook_id is not null
-                           then clock_timestamp() else l.asked_at end
+           asked_at = case when l.webhook_id is not null then at
+                           else l.asked_at end
       from lane_head h
       join lane_tail t on t.guild_id = h.guild_id and t.lane = h.lane
      where l.guild_id = guild

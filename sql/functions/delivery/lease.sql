@@ -43,6 +43,7 @@ end $$;
 create or replace function delivery_secret_reset()
 returns void language plpgsql as $$
 declare
+    at     constant timestamptz := clock_timestamp();
     known  lane;
 begin
     delete from delivery_secret;
@@ -51,8 +52,7 @@ begin
         update lane l
            set state = case l.state when 'active' then 'registering'
                                     else l.state end,
-               webhook_id = null, secret = null,
-               asked_at = clock_timestamp()
+               webhook_id = null, secret = null, asked_at = at
          where l.secret is not null
         returning l.*
     loop

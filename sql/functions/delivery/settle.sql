@@ -32,6 +32,7 @@ end $$;
 create or replace function block_settle(k log_block)
 returns void language plpgsql as $$
 declare
+    next   constant int := day_now() + 1;
     lines  text[] := string_to_array(k.said, E'\n');
     open   constant log_found[] := array(
         select h
@@ -58,7 +59,7 @@ begin
        set said = array_to_string(lines, E'\n'),
            settle = case when exists (select from unnest(lines) l
                                        where l !~ '^[0-9]')
-                         then day_now() + 1 end,
+                         then next end,
            lost = exists (select from unnest(lines) l where l ~ '^[01]')
      where b.guild_id = k.guild_id and b.bot = k.bot
        and b.first_id = k.first_id;

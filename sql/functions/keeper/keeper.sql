@@ -220,9 +220,10 @@ end $$;
 
 create or replace function pairs_expire()
 returns void language plpgsql set enable_seqscan = off as $$
+declare
+    before  constant bigint := ms(clock_timestamp()) - 60000;
 begin
-    delete from pair p
-     where p.due < ms(clock_timestamp()) - 60000 and p.state = 1;
+    delete from pair p where p.due < before and p.state = 1;
 end $$;
 
 
@@ -333,7 +334,6 @@ begin
 end $$;
 
 
--- Has a member left, or somebody left voice, before that? Null: the row cannot
 -- Can all rows of the server be read?
 
 create or replace function known_reads(guild bigint, before bigint)
@@ -345,6 +345,7 @@ begin
 end $$;
 
 
+-- Has a member left, or somebody left voice, before that? Null: the row cannot
 -- be read.
 
 create or replace function known_gone(kind smallint, doc text, before bigint)

@@ -92,11 +92,14 @@ end $$;
 create or replace function rebuild_head(guild bigint, bot smallint,
     last bigint)
 returns void language plpgsql as $$
+declare
+    at  timestamptz;
 begin
     if last is not null then
         perform record_begin(guild, bot, 0);
     end if;
 
+    at := clock_timestamp();
     update log_head h
        set arrival = greatest(h.arrival, last),
            turn = turn_of(greatest(h.arrival, last)),
@@ -108,10 +111,10 @@ begin
                select max(a.recorded_at) from log_arrival a
                 where a.guild_id = guild and a.bot = rebuild_head.bot)),
            due_at = case when greatest(h.arrival, last) > h.blocked
-                         then coalesce(h.due_at, clock_timestamp()) end,
-           watched = alerts_watched(guild, h.bot),
+                         then coalesce(h.due_at, at) end,
+           watched = alerts_watched(guild, rebuild_head.bot),
            first_log_at = least(h.first_log_at, id_time(entry_first(
-               guild, h.bot, 0, 9223372036854775807)))
+               guild, rebuild_head.bot, 0, 9223372036854775807)))
      where h.guild_id = guild and h.bot = rebuild_head.bot;
 end $$;
 

@@ -287,7 +287,7 @@ begin
        and a.held_to is not null;
 
     update log_head h
-       set first_log_at = id_time(entry_first(guild, h.bot, 0,
+       set first_log_at = id_time(entry_first(guild, arrivals_remove.bot, 0,
                                               9223372036854775807))
      where h.guild_id = guild
        and h.bot = arrivals_remove.bot
@@ -445,7 +445,8 @@ end $$;
 create or replace function held_expire(guild bigint, bot smallint)
 returns int language plpgsql as $$
 declare
-    n  int;
+    before  constant timestamptz := clock_timestamp() - interval '1 hour';
+    n       int;
 begin
     perform record_begin(guild, bot, 0);
 
@@ -454,7 +455,7 @@ begin
            dreason = coalesce(a.dreason, 'expired')
      where a.guild_id = guild
        and a.bot = held_expire.bot
-       and a.held_to < clock_timestamp() - interval '1 hour';
+       and a.held_to < before;
 
     get diagnostics n = row_count;
     return n;

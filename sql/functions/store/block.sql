@@ -68,6 +68,9 @@ declare
     h     log_head;
     next  record;
     made  record;
+    at    timestamptz;
+    soon  timestamptz;
+    later timestamptz;
     past  int := 0;
     keeps boolean;
 begin
@@ -105,22 +108,22 @@ begin
     -- who records has the head to himself: he may have called for blocks since;
     -- an hour, as what an upgrade brought is not in the order of time
 
+    at := clock_timestamp();
+    soon := at + interval '3 seconds';
+    later := at + interval '1 day';
     update log_head x
        set blocked = coalesce(next.upto, x.blocked),
            since = greatest(x.since, next.at - interval '1 hour'),
-           due_at = case when past > 0
-                         then clock_timestamp()
+           due_at = case when past > 0 then at
                          when x.arrival = coalesce(next.upto, x.blocked)
                          then case when not keeps and exists (
                                        select from log_day d
                                         where d.guild_id = guild
-                                          and d.bot = x.bot)
-                              then clock_timestamp() + interval '1 day' end
-                         when next.n = 0
-                         then clock_timestamp() + interval '3 seconds'
-                         when x.arrival - next.upto >= block_size()
-                         then clock_timestamp()
-                         else clock_timestamp() + interval '1 day' end
+                                          and d.bot = block_make.bot)
+                              then later end
+                         when next.n = 0 then soon
+                         when x.arrival - next.upto >= block_size() then at
+                         else later end
      where x.guild_id = guild and x.bot = block_make.bot and x.turn >= h.turn;
 
     return next.n;
