@@ -42,6 +42,8 @@ create or replace function directory_keep(guilds bigint[], kinds smallint[],
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    lone  bigint;
 begin
     if not kinds && '{1,2,3}' then
         return;
@@ -84,14 +86,18 @@ begin
                              excluded.avatar);
 
     if '' = any (docs) then
-        delete from directory d
-         using unnest(guilds, kinds, ids, docs) n (guild, kind, id, doc)
-         cross join lateral (
-               select x.ctid from directory x
-                where x.guild_id = n.guild and x.kind = n.kind - 1
-                  and x.id >= n.id and x.id <= n.id
-                order by x.id limit 1) k
-         where n.doc = '' and n.kind between 1 and 3 and d.ctid = k.ctid;
+        foreach lone in array lones_of(guilds) loop
+            delete from directory d
+             using unnest(guilds, kinds, ids, docs) n (guild, kind, id, doc)
+             cross join lateral (
+                   select x.ctid from directory x
+                    where x.guild_id = n.guild and x.kind = n.kind - 1
+                      and (lone is null or x.guild_id = lone)
+                      and x.id >= n.id and x.id <= n.id
+                    order by x.id limit 1) k
+             where n.doc = '' and n.kind between 1 and 3 and d.ctid = k.ctid
+               and (lone is null or d.guild_id = lone);
+        end loop;
     end if;
 end $$;
 

@@ -2,22 +2,36 @@
 -- far back its plan lets it read.
 
 
--- The server, if there is but one. On Citus a statement about servers has to
--- name one, or it would not be known where it is. Elsewhere "(lone is null or
--- guild_id = lone)" costs nothing.
-
-create or replace function lone_of(guilds bigint[])
-returns bigint language sql immutable as $$
-    select case when cardinality(guilds) = 1 then guilds[1] end
-$$;
-
-
 -- Is each server by itself to be asked for? Only on Citus: see citus.sql.
 
 create or replace function servers_apart()
 returns boolean language sql immutable as $$
     select false
 $$;
+
+
+-- The server, if there is but one. On Citus a statement about servers has to
+-- name one, or it would not be known where it is. Elsewhere "(lone is null or
+-- guild_id = lone)" costs nothing.
+
+create or replace function lone_of(guilds bigint[])
+returns bigint language sql immutable as $$
+    select case when cardinality(guilds) = 1
+                     or servers_apart() and guilds[1] = all (guilds)
+                then guilds[1] end
+$$;
+
+
+-- The same of a statement that is about all of them on one PostgreSQL, and on
+-- Citus about one after the other.
+
+create or replace function lones_of(guilds bigint[])
+returns bigint[] language plpgsql immutable as $$
+begin
+    return case when servers_apart()
+                then array(select distinct unnest(guilds) order by 1)
+                else array[lone_of(guilds)] end;
+end $$;
 
 
 -- A turn of log_head or lane_tail, by their last number. It is a part of the
@@ -78,27 +92,25 @@ end $$;
 
 create or replace function server_obstacles(guilds bigint[])
 returns text[] language plpgsql stable as $$
-declare
-    lone  constant bigint := lone_of(guilds);
 begin
-    if lone is null and servers_apart() then
-        return array(
-            select (server_obstacles(array[n.guild]))[1]
-              from unnest(guilds) with ordinality n (guild, place)
-             order by n.place);
-    end if;
-
     return array(
         select case when s.guild_id is null then 'server: unknown'
                     when s.forgotten_at is not null
                     then 'server: is being forgotten' end
           from unnest(guilds) with ordinality n (guild, place)
-          left join lateral (
-               select x.guild_id, x.forgotten_at from server x
-                where x.guild_id = n.guild
-                  and (lone is null or x.guild_id = lone) offset 0) s on true
+          left join lateral server_one(n.guild) s on true
          order by n.place);
 end $$;
+
+
+-- A server, by its key, within a statement.
+
+create or replace function server_one(guild bigint, out guild_id bigint,
+    out forgotten_at timestamptz, out plan text)
+returns setof record language sql stable as $$
+    select x.guild_id, x.forgotten_at, x.plan from server x
+     where x.guild_id = guild offset 0
+$$;
 
 
 -- Refuses what is to be written for such a server: 404, or 409 while it is

@@ -83,10 +83,13 @@ declare
               union
              select (s ->> 'id')::bigint from jsonb_array_elements(servers) s
               order by 1);
+    lone  bigint;
 begin
-    perform from server s
-      where s.guild_id = any (its)
-      order by s.guild_id for no key update;
+    foreach lone in array lones_of(its) loop
+        perform from server s
+          where s.guild_id = any (its) and (lone is null or s.guild_id = lone)
+          order by s.guild_id for no key update;
+    end loop;
 end $$;
 
 
@@ -123,7 +126,7 @@ begin
                where coalesce(s.plan, plans ->> n.guild::text) = 'pro'), '{}')
       into open, pro
       from unnest(guilds) n (guild)
-      left join server s on s.guild_id = n.guild;
+      left join lateral server_one(n.guild) s on true;
 
     if taken < wanted or not open then
         raise exception using errcode = 'GL409',
@@ -144,7 +147,12 @@ create or replace function events_heads(guilds bigint[], versions bigint[],
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    lone  bigint;
+    had   bigint[];
 begin
+    its := '{}';
+
     if 0 = any (versions) then
         insert into event_head (guild_id, version)
         select n.guild, 0
@@ -154,15 +162,20 @@ begin
         on conflict do nothing;
     end if;
 
-    with taken as (
-        update event_head h
-           set version = h.version + 1
-          from (select u.guild, u.version
-                  from unnest(guilds, versions) u (guild, version)
-                 order by u.guild offset 0) n
-         where h.guild_id = n.guild and h.version = n.version
-        returning h.guild_id)
-    select coalesce(array_agg(t.guild_id), '{}') into its from taken t;
+    foreach lone in array lones_of(guilds) loop
+        with taken as (
+            update event_head h
+               set version = h.version + 1
+              from (select u.guild, u.version
+                      from unnest(guilds, versions) u (guild, version)
+                     order by u.guild offset 0) n
+             where h.guild_id = n.guild and h.version = n.version
+               and (lone is null or h.guild_id = lone)
+            returning h.guild_id)
+        select array_agg(t.guild_id) into had from taken t;
+
+        its := its || had;
+    end loop;
 end $$;
 
 
@@ -195,17 +208,22 @@ create or replace function known_keep(guilds bigint[], kinds smallint[],
 returns void language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    lone  bigint;
 begin
     if not kinds && '{4,5,6,7}' then
         return;
     end if;
 
     if 0 = any (ids) then
-        delete from known k
-         using unnest(guilds, kinds, ids, docs) n (guild, kind, id, doc)
-         where n.kind = 5 and n.id = 0
-           and k.guild_id = n.guild and k.kind = 5
-           and known_at(k.doc) < known_at(n.doc);
+        foreach lone in array lones_of(guilds) loop
+            delete from known k
+             using unnest(guilds, kinds, ids, docs) n (guild, kind, id, doc)
+             where n.kind = 5 and n.id = 0
+               and k.guild_id = n.guild and k.kind = 5
+               and (lone is null or k.guild_id = lone)
+               and known_at(k.doc) < known_at(n.doc);
+        end loop;
     end if;
 
     insert into known as k (guild_id, kind, id, doc)
@@ -220,11 +238,13 @@ begin
        and (k.kind > 5 or known_at(k.doc) <= known_at(excluded.doc));
 
     if '' = any (docs) then
-        delete from known k
-         using unnest(guilds, kinds, ids, docs) n (guild, kind, id, doc)
-         where n.doc = '' and n.kind between 4 and 7
-           and k.guild_id = n.guild and k.kind = n.kind and k.id = n.id
-           and k.doc = '';
+        foreach lone in array lones_of(guilds) loop
+            delete from known k
+             using unnest(guilds, kinds, ids, docs) n (guild, kind, id, doc)
+             where n.doc = '' and n.kind between 4 and 7
+               and k.guild_id = n.guild and k.kind = n.kind and k.id = n.id
+               and (lone is null or k.guild_id = lone) and k.doc = '';
+        end loop;
     end if;
 end $$;
 

@@ -17,9 +17,16 @@ language plpgsql stable security definer set search_path = guildlog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
+    lone  constant bigint := lone_of(guilds);
     more  record;
 begin
     status := 200;
+
+    if lone is null and servers_apart() then
+        select k.places, k.docs into places, docs
+          from events_known_apart(guilds, kinds, ids) k;
+        return;
+    end if;
 
     select array_agg(f.place), string_agg(f.doc, e'\n')
       into places, docs
@@ -33,15 +40,15 @@ begin
                             || (server_obstacles(array[n.guild]))[1]
                             || '"}' end as doc
           from unnest(guilds, kinds) with ordinality n (guild, kind, place)
-          left join lateral (
-               select x.guild_id, x.forgotten_at, x.plan from server x
-                where x.guild_id = n.guild offset 0) s on true
+          left join lateral server_one(n.guild) s on true
           left join lateral (
                select x.version from event_head x
-                where x.guild_id = n.guild offset 0) h on true
+                where x.guild_id = n.guild
+                  and (lone is null or x.guild_id = lone) offset 0) h on true
          cross join lateral (
                select bit_or(1 << x.bot) as files from logging_channels x
                 where x.guild_id = n.guild
+                  and (lone is null or x.guild_id = lone)
                   and x.category_files is not null) c
          where n.kind = 0
          union all
@@ -59,6 +66,7 @@ begin
          cross join lateral (
                select x.doc from known x
                 where x.guild_id = n.guild and x.kind = n.kind
+                  and (lone is null or x.guild_id = lone)
                   and x.id = n.id offset 0) k
          where n.kind between 4 and 7) f;
 
@@ -77,6 +85,26 @@ begin
 end $$;
 
 
+-- The same of one server after the other.
+
+create or replace function events_known_apart(guilds bigint[],
+    kinds smallint[], ids bigint[], out places int[], out docs text)
+language plpgsql stable as $$
+begin
+    select array_agg(i.places[u.place] order by i.guild, u.nth),
+           string_agg(k.docs, e'\n' order by i.guild) filter (where u.nth = 1)
+      into places, docs
+      from (select n.guild, array_agg(n.guild) as guilds,
+                   array_agg(n.kind) as kinds, array_agg(n.id) as ids,
+                   array_agg(n.place::int) as places
+              from unnest(guilds, kinds, ids) with ordinality
+                       n (guild, kind, id, place)
+             group by n.guild offset 0) i
+     cross join lateral operator_events_known(i.guilds, i.kinds, i.ids) k
+     cross join lateral unnest(k.places) with ordinality u (place, nth);
+end $$;
+
+
 -- What waits of people, what the roles of members are called, and the channels
 -- of which only the place is known.
 
@@ -85,6 +113,8 @@ create or replace function events_people(guilds bigint[], kinds smallint[],
 language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    lone  constant bigint := lone_of(guilds);
 begin
     select array_agg(f.place), string_agg(f.doc, e'\n')
       into places, docs
@@ -96,7 +126,7 @@ begin
                select format('{"due":%s}', p.due) as doc
                  from pair p
                 where p.guild_id = n.guild and p.person_id = n.id
-                  and p.state = 0
+                  and (lone is null or p.guild_id = lone) and p.state = 0
                 order by p.due desc limit 1) w
          where n.kind = 8
          union all
@@ -123,6 +153,7 @@ begin
                                 from '^[1-8]?[0-9]{1,18}$')::bigint as channel
                  from known x
                 where x.guild_id = n.guild and x.kind = o.kind
+                  and (lone is null or x.guild_id = lone)
                   and x.id = n.id offset 0) k
          cross join lateral directory_one(n.guild, 1, k.channel) d
           left join lateral directory_one(n.guild, 1, d.parent) u on true
@@ -140,6 +171,7 @@ create or replace function events_said(guilds bigint[], kinds smallint[],
 language plpgsql stable
 set enable_sort = off as $$
 declare
+    lone  constant bigint := lone_of(guilds);
     low   bigint;
     high  bigint;
 begin
@@ -150,18 +182,20 @@ begin
                case when s.id is null then l.doc
                     when l.id is null then s.doc
                     when '' in (s.doc, l.doc) then ''
-                    when (select x.plan from server x
-                           where x.guild_id = n.guild) = 'pro' then l.doc
+                    when (select x.plan from server_one(n.guild) x) = 'pro'
+                    then l.doc
                     else s.doc end, e'\n')
       into places, docs
       from unnest(guilds, kinds, ids) with ordinality
                n (guild, kind, id, place)
       left join lateral (select x.id, x.doc from said x
                           where x.guild_id = n.guild and x.id = n.id
+                            and (lone is null or x.guild_id = lone)
                             and x.id >= low and x.id <= high
                          offset 0) s on true
       left join lateral (select x.id, x.doc from said_long x
                           where x.guild_id = n.guild and x.id = n.id
+                            and (lone is null or x.guild_id = lone)
                             and x.id >= low and x.id <= high
                          offset 0) l on true
      where n.kind = 9 and coalesce(s.id, l.id) is not null;

@@ -200,15 +200,22 @@ returns bigint[] language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-    its   constant bigint[] := array(
-              select h.guild_id
-                from unnest(guilds, versions) n (guild, version)
-                join event_head h
-                  on h.guild_id = n.guild and h.version = n.version
-               order by h.guild_id
-                 for update of h);
-    shut  constant text[] := server_obstacles(its);
+    its   bigint[] := '{}';
+    shut  text[];
+    lone  bigint;
 begin
+    foreach lone in array lones_of(guilds) loop
+        its := its || array(
+            select h.guild_id
+              from unnest(guilds, versions) n (guild, version)
+              join event_head h
+                on h.guild_id = n.guild and h.version = n.version
+               and (lone is null or h.guild_id = lone)
+             order by h.guild_id
+               for update of h);
+    end loop;
+
+    shut := server_obstacles(its);
     return case when num_nonnulls(variadic shut) = 0 then its
                 else array(select u.guild
                              from unnest(its, shut) u (guild, obstacle)
@@ -236,11 +243,16 @@ create or replace function pairs_end(guilds bigint[], bots smallint[],
 returns void language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    lone  bigint;
 begin
-    update pair p
-       set state = 1, doc = ''
-      from unnest(guilds, bots, events) n (guild, bot, event)
-     where p.guild_id = n.guild and p.bot = n.bot and p.event_id = n.event;
+    foreach lone in array lones_of(guilds) loop
+        update pair p
+           set state = 1, doc = ''
+          from unnest(guilds, bots, events) n (guild, bot, event)
+         where p.guild_id = n.guild and p.bot = n.bot and p.event_id = n.event
+           and (lone is null or p.guild_id = lone);
+    end loop;
 end $$;
 
 
@@ -249,8 +261,13 @@ create or replace function pairs_go(guilds bigint[], bots smallint[],
 returns void language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    lone  bigint;
 begin
-    delete from pair p
-     using unnest(guilds, bots, events) n (guild, bot, event)
-     where p.guild_id = n.guild and p.bot = n.bot and p.event_id = n.event;
+    foreach lone in array lones_of(guilds) loop
+        delete from pair p
+         using unnest(guilds, bots, events) n (guild, bot, event)
+         where p.guild_id = n.guild and p.bot = n.bot and p.event_id = n.event
+           and (lone is null or p.guild_id = lone);
+    end loop;
 end $$;

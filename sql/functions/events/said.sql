@@ -15,21 +15,13 @@ declare
     its    record;
 begin
     for its in
-        select n.guild, n.places, l.listed, f.filtered
+        select n.guild, n.places, r.listed, r.filtered
           from (select u.guild, array_agg(u.place::int) as places
                   from unnest(guilds, kinds, docs) with ordinality
                            u (guild, kind, doc, place)
                  where u.kind = 9 and u.doc <> '' group by u.guild) n
-         cross join lateral (
-               select exists (select from ignore_entry i
-                               where i.guild_id = n.guild and i.bot = 0
-                                 and i.ignore_type in (0, 1)) offset 0)
-               l (listed)
-         cross join lateral (
-               select exists (select from filter x
-                               where x.guild_id = n.guild and x.bot = 0
-                                 and x.enabled) offset 0) f (filtered)
-         where l.listed or f.filtered
+         cross join lateral said_rules(n.guild) r
+         where r.listed or r.filtered
     loop
         if its.listed then
             docs := said_unlisted(its.guild, its.places, channels, docs);
@@ -42,6 +34,20 @@ begin
 
     return docs;
 end $$;
+
+
+-- Has the server rules that messages are held against?
+
+create or replace function said_rules(guild bigint, out listed boolean,
+    out filtered boolean)
+returns setof record language sql stable as $$
+    select exists (select from ignore_entry i
+                    where i.guild_id = guild and i.bot = 0
+                      and i.ignore_type in (0, 1)),
+           exists (select from filter x
+                    where x.guild_id = guild and x.bot = 0 and x.enabled)
+    offset 0
+$$;
 
 
 -- Without those of channels and categories of the ignore lists.
@@ -136,8 +142,10 @@ create or replace function said_keep(guilds bigint[], kinds smallint[],
     pro bigint[], out kept int)
 language plpgsql set enable_seqscan = off as $$
 declare
-    brief  int[];
-    long   int[];
+    brief  int[] := '{}';
+    long   int[] := '{}';
+    lone   bigint;
+    its    record;
 begin
     kept := 0;
 
@@ -147,6 +155,48 @@ begin
 
     lock table only said, only said_long in row exclusive mode;
 
+    foreach lone in array lones_of(guilds) loop
+        its := said_places(guilds, kinds, ids, authors, docs, pro, lone);
+        brief := brief || its.brief;
+        long := long || its.long;
+    end loop;
+
+    if brief <> '{}' then
+        with put as (
+            insert into said as s (guild_id, id, author_id, channel_id, doc)
+            select guilds[p], ids[p], coalesce(authors[p], 0),
+                   coalesce(channels[p], 0), docs[p]
+              from unnest(brief) p
+            on conflict on constraint said_pkey do update
+               set doc = excluded.doc
+             where s.doc <> '' and s.doc <> excluded.doc
+            returning s.doc <> '' as told)
+        select count(*) into kept from put where told;
+    end if;
+
+    if long <> '{}' then
+        with put as (
+            insert into said_long as s (guild_id, id, author_id, channel_id,
+                                        doc)
+            select guilds[p], ids[p], coalesce(authors[p], 0),
+                   coalesce(channels[p], 0), docs[p]
+              from unnest(long) p
+            on conflict on constraint said_long_pkey do update
+               set doc = excluded.doc
+             where s.doc <> '' and s.doc <> excluded.doc
+            returning s.doc <> '' as told)
+        select kept + count(*) into kept from put where told;
+    end if;
+end $$;
+
+
+-- The places of these messages in the batch, by the table that they go to.
+
+create or replace function said_places(guilds bigint[], kinds smallint[],
+    ids bigint[], authors bigint[], docs text[], pro bigint[], lone bigint,
+    out brief int[], out long int[])
+language plpgsql set enable_seqscan = off as $$
+begin
     with kept as materialized (
         select distinct on (n.guild, n.id) n.place::int, t.parent,
                n.id / (t.span << 22) as span
@@ -156,10 +206,12 @@ begin
             on t.parent = case when n.guild = any (pro) then 'said_long'
                                else 'said' end
          where n.kind = 9 and n.doc is not null
+           and (lone is null or n.guild = lone)
            and (n.doc = '' or (
                    select true from lane x
                     where x.webhook_id >= n.author
                       and x.webhook_id <= n.author and x.guild_id = n.guild
+                      and (lone is null or x.guild_id = lone)
                     order by x.webhook_id limit 1) is null)
          order by n.guild, n.id, n.doc = '' desc, n.place desc
     ), there as (
@@ -174,31 +226,4 @@ begin
       into brief, long
       from kept k
       join there s on s.parent = k.parent and s.span = k.span;
-
-    if brief is not null then
-        with put as (
-            insert into said as s (guild_id, id, author_id, channel_id, doc)
-            select guilds[p], ids[p], coalesce(authors[p], 0),
-                   coalesce(channels[p], 0), docs[p]
-              from unnest(brief) p
-            on conflict on constraint said_pkey do update
-               set doc = excluded.doc
-             where s.doc <> '' and s.doc <> excluded.doc
-            returning s.doc <> '' as told)
-        select count(*) into kept from put where told;
-    end if;
-
-    if long is not null then
-        with put as (
-            insert into said_long as s (guild_id, id, author_id, channel_id,
-                                        doc)
-            select guilds[p], ids[p], coalesce(authors[p], 0),
-                   coalesce(channels[p], 0), docs[p]
-              from unnest(long) p
-            on conflict on constraint said_long_pkey do update
-               set doc = excluded.doc
-             where s.doc <> '' and s.doc <> excluded.doc
-            returning s.doc <> '' as told)
-        select kept + count(*) into kept from put where told;
-    end if;
 end $$;
