@@ -49,7 +49,7 @@ returns boolean language plpgsql stable as $$
 declare
     hot  boolean;
 begin
-    execute format('select exists (select from log_head h '
+    execute format('select exists (select 1 from log_head h '
                    'where h.arrival > h.blocked and h.since < $1 '
                    'and exists (select from %I a '
                    'where a.guild_id = h.guild_id and a.bot = h.bot '
@@ -226,7 +226,7 @@ begin
 
     more := more or rest <= 0
             or did and exists (
-                   select from log_day x
+                   select 1 from log_day x
                     where x.day < before
                       and (x.guild_id, x.bot) not in (
                               select p.guild_id, p.bot from keeper_parked p

@@ -564,7 +564,7 @@ begin
 
     at := clock_timestamp();
     more := did and exists (
-                    select from log_head h
+                    select 1 from log_head h
                      where h.due_at <= at
                        and (h.guild_id, h.bot) not in (
                                select p.guild_id, p.bot from keeper_parked p
