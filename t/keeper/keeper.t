@@ -72,7 +72,7 @@ for (qw(keeper_age_seconds keeper_last_seconds keeper_lag
 
 my $owner = $nginx->cluster->connect($nginx->dbname);
 $owner->begin_work;
-$owner->do('select from log_made for update');
+$owner->do('select from log_made where guild_id = 1 for update');
 $nginx->sql(q(select record(1::bigint, 0::smallint, jsonb_agg(
     jsonb_build_object('event_id', 'now' || i, 'type', 6)))
     from generate_series(1, 500) i));

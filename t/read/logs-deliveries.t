@@ -218,7 +218,7 @@ $nginx->sql(q(update log_arrival set dstatus = 0, dreason = 'off', lane = null,
 same('some in the entries', 'never');
 
 $nginx->sql(q(update log_arrival set lane = null, seq = null,
-    held_to = clock_timestamp() + interval '1 h' where guild_id = $1 and id in (
+    held_to = now() + interval '1 h' where guild_id = $1 and id in (
         select id from entries where guild_id = $1 and dstatus is null
          order by id desc limit 3)), $server);
 like same('some held', 'never'), qr/held 3/, '... three are held';

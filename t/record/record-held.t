@@ -81,8 +81,10 @@ my @due = map {
     record({ executor => { id => '7' } });
     $at =~ /(\d+)$/;
 } 1 .. 2;
-$nginx->sql("update log_arrival set held_to = case when guild_id = any (?)
-    then now() - interval '1 s' end where held_to is not null", \@due);
+$nginx->sql('update log_arrival set held_to = null
+    where held_to is not null and guild_id <> all (?)', \@due);
+$nginx->sql("update log_arrival set held_to = now() - interval '1 s'
+    where held_to is not null");
 my ($holder, $releaser) = map { $nginx->cluster->connect($nginx->dbname) } 1, 2;
 $releaser->do("set statement_timeout = '30s'");
 
