@@ -112,9 +112,9 @@ POSIX::_exit(record(entry($other), entry($bad))->status != 200) if !$pid;
 wait_for { $nginx->sql(q(select count(*) from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'
       and query ~ 'operator_record_many')) } 60, 'the batch waits';
-is $nginx->sql('select count(*) from (select from log_head
-    where guild_id in (?, ?) and bot = 0 for update skip locked) x', $other,
-    $bad), 2, 'while filters look at a batch, its servers are free';
+is scalar(grep { $nginx->sql('select 1 from log_head
+        where guild_id = ? and bot = 0 for update skip locked', $_) } $other, $bad),
+    2, 'while filters look at a batch, its servers are free';
 $filters->rollback;
 waitpid $pid, 0;
 is $?, 0, 'then it is recorded';
