@@ -67,10 +67,10 @@ const ngx_guildlog_lane_state_t
       lane_may(DOUBT) | lane_may(REGISTER) | lane_may(LINE_UP) },
 
     { "verifies its channel", ngx_guildlog_lane_verify_ask,
-      lane_may(VERIFY_AGAIN) | lane_may(VERIFIED) },
+      lane_may(VERIFIED) | lane_may(LINE_UP) | lane_may(REGISTER)
+      | lane_may(CLOSE) },
     { "told what it verified", ngx_guildlog_lane_verify_told,
       lane_may(LINE_UP) | lane_may(REGISTER) | lane_may(CLOSE) },
-    { "verifies again", ngx_guildlog_lane_verify_again, lane_may(VERIFY) },
 
     { "needs a webhook", ngx_guildlog_lane_webhook_register,
       lane_may(VERIFY) | lane_may(LIST) },

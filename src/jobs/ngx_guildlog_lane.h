@@ -45,7 +45,6 @@ typedef enum {
     NGX_GUILDLOG_STATE_START = 0,    /* begins */
     NGX_GUILDLOG_STATE_VERIFY,       /* asks whose its channel is */
     NGX_GUILDLOG_STATE_VERIFIED,     /* the database knows it now */
-    NGX_GUILDLOG_STATE_VERIFY_AGAIN,
     NGX_GUILDLOG_STATE_REGISTER,     /* needs a webhook */
     NGX_GUILDLOG_STATE_LIST,         /* lists those of the channel */
     NGX_GUILDLOG_STATE_NOTE,         /* notes that it will ask for one */
@@ -250,7 +249,7 @@ struct ngx_guildlog_lane_s {
 
     ngx_event_t                    timer;
     ngx_guildlog_lane_state_e      state;    /* after time, permit or step */
-    ngx_guildlog_lane_state_e      then;     /* once it is verified */
+    ngx_guildlog_lane_state_e      then;     /* behind VERIFY */
 };
 
 
@@ -341,12 +340,12 @@ void ngx_guildlog_lane_webhook_delete(ngx_guildlog_lane_t *lane);
 
 /* ngx_guildlog_lane_call.c: is its channel the guild's? */
 
-/* asks; if it is, the lane goes on with that state */
+/* asks; then the lane goes on with that state, which asks again if no answer
+   came */
 void ngx_guildlog_lane_verify(ngx_guildlog_lane_t *lane,
     ngx_guildlog_lane_state_e then);
 void ngx_guildlog_lane_verify_ask(ngx_guildlog_lane_t *lane);
 void ngx_guildlog_lane_verify_told(ngx_guildlog_lane_t *lane);
-void ngx_guildlog_lane_verify_again(ngx_guildlog_lane_t *lane);
 /* is that the id of another guild?  Empty: the platform did not tell it */
 ngx_uint_t ngx_guildlog_lane_verify_foreign(ngx_guildlog_lane_t *lane,
     const ngx_str_t *guild_id);

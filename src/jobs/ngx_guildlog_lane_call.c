@@ -498,8 +498,7 @@ ngx_guildlog_lane_verify_ask(ngx_guildlog_lane_t *lane)
     ngx_guildlog_lane_call_ask(lane, call,
                                call == NGX_GUILDLOG_CALL_WEBHOOK
                                ? &lane->webhook : &lane->channel,
-                               &lane->token, lane_verify_answer,
-                               NGX_GUILDLOG_STATE_VERIFY_AGAIN);
+                               &lane->token, lane_verify_answer, lane->then);
 }
 
 
@@ -530,8 +529,7 @@ lane_verify_answer(void *data, ngx_guildlog_client_response_t *answer)
     }
 
     if (verdict.class != NGX_GUILDLOG_VERDICT_DONE) {
-        ngx_guildlog_lane_call_failed(lane, &verdict,
-                                      NGX_GUILDLOG_STATE_VERIFY_AGAIN);
+        ngx_guildlog_lane_call_failed(lane, &verdict, lane->then);
         return;
     }
 
@@ -560,13 +558,6 @@ ngx_guildlog_lane_verify_told(ngx_guildlog_lane_t *lane)
     lane->verified = 1;
 
     ngx_guildlog_delivery_queue_run(lane, lane->then);
-}
-
-
-void
-ngx_guildlog_lane_verify_again(ngx_guildlog_lane_t *lane)
-{
-    ngx_guildlog_lane_verify(lane, lane->then);
 }
 
 
