@@ -748,6 +748,19 @@ op_lease(void)
 }
 
 
+/* time passes until about then, and somebody has the shards */
+
+static void
+passes(int64_t at)
+{
+    int64_t  rest;
+
+    rest = store_ms(at) - store_ms(store.now) + between(-50, 50);
+    clock_set(ngx_max(rest, 0));
+    op_lease();
+}
+
+
 static void
 args_page(int owner)
 {
@@ -911,6 +924,59 @@ op_step(void)
 }
 
 
+/* one step of that lane, which has to be right */
+
+static void
+step_right(store_lane_t *l, const char *changes)
+{
+    arg(0, "%s", store.leases[l->shard].owner);
+    arg(1, "[{\"guild\":%lld,\"lane\":%lld,\"shard\":%d,\"fence\":%lld,"
+        "\"step\":%lld,\"changes\":true,%s}]", (long long) l->guild,
+        (long long) l->id, l->shard,
+        (long long) store.leases[l->shard].fence, (long long) l->step + 1,
+        changes);
+    both("delivery_step");
+}
+
+
+/* a message of a lane that can send is not confirmed */
+
+static void
+op_unconfirmed(void)
+{
+    int            i;
+    char           changes[128];
+    store_lane_t  *l;
+
+    for (i = 0, l = NULL; i < 10; i++) {
+        l = a_lane();
+
+        if (!l->deleted && l->state <= STORE_CLOSING && l->tail > l->head
+            && l->webhook != STORE_NONE && l->paused_at == STORE_NONE)
+        {
+            break;
+        }
+    }
+
+    if (i == 10) {
+        return;
+    }
+
+    snprintf(changes, sizeof(changes), "\"begin_to\":%lld",
+             (long long) between(l->head + 1, ngx_min(l->head + 6, l->tail)));
+    step_right(l, changes);
+
+    if (l->upto > l->head && !failed) {
+        tables_compare();
+        clock_set(between(1, 9000));
+        snprintf(changes, sizeof(changes), "\"done_to\":%lld,\"status\":1,"
+                 "\"attempts\":1,\"reason\":\"unconfirmed\"",
+                 (long long) l->upto);
+        step_right(l, changes);
+    }
+}
+
+
 static void
 op_state(void)
 {
@@ -983,6 +1049,93 @@ op_doubts(void)
 }
 
 
+/* one of them is looked at, or is given up */
+
+static void
+op_doubts_later(void)
+{
+    store_doubt_t  *d;
+
+    if (store.ndoubts == 0) {
+        return;
+    }
+
+    d = &store.doubts[random64() % store.ndoubts];
+    passes(one_in(2) ? d->look_at
+           : d->done_at + (one_in(2) ? 24 : between(1, 23)) * STORE_HOUR);
+    op_doubts();
+}
+
+
+/* what did not arrive is sent again: some of a message that is unconfirmed, or
+   what is in a lane */
+
+static void
+replay(store_lane_t *l, store_doubt_t *d)
+{
+    int             n;
+    char            sql[4096], *p;
+    int64_t         seq, to;
+    PGresult       *res;
+    const char     *reasons;
+    store_entry_t  *e, **chosen;
+
+    static const char  all[] =
+        "\"webhook_404\",\"channel_gone\",\"foreign_channel\","
+        "\"forbidden\",\"expired\",\"rejected\",\"unconfirmed\"";
+    static const char  usual[] =
+        "webhook_404,channel_gone,foreign_channel,forbidden,expired";
+
+    to = d ? d->to : l->tail;
+    reasons = one_in(6) ? usual : all;
+
+    p = sql + sprintf(sql, "select body::json ->> 'replayed' from guildlog"
+                      ".operator_replay(%lld, '{", (long long) l->guild);
+
+    if (reasons == all) {
+        p += sprintf(p, "\"reasons\":[%s],\"mayDuplicate\":true,", all);
+    }
+
+    p += sprintf(p, d ? "\"ids\":[\"1\"" : "\"lane\":\"%lld\"",
+                 (long long) l->id);
+    chosen = calloc(to + 1, sizeof(store_entry_t *));
+
+    for (seq = d ? d->from : 1, n = 0; seq <= to; seq++) {
+        e = d ? store_place(l, seq) : store_stands(l, seq);
+
+        if (e == NULL || (d && one_in(3))) {
+            continue;
+        }
+
+        chosen[n++] = e;
+
+        if (d) {
+            p += sprintf(p, ",\"%lld\"", (long long) e->id);
+        }
+    }
+
+    sprintf(p, "%s}')", d ? "]" : "");
+    snprintf(statement, sizeof(statement), "%s", sql);
+
+    n = store_replay(chosen, n, reasons);
+    free(chosen);
+    res = ask(conn, sql, 0, NULL);
+
+    if (strcmp(number(n), PQgetvalue(res, 0, 0)) != 0) {
+        differs("what is sent again", number(n), PQgetvalue(res, 0, 0));
+    }
+
+    PQclear(res);
+}
+
+
+static void
+op_replay(void)
+{
+    replay(a_lane(), NULL);
+}
+
+
 static void
 op_proved(void)
 {
@@ -993,6 +1146,14 @@ op_proved(void)
     }
 
     d = &store.doubts[random64() % store.ndoubts];
+
+    /* an operator did not wait for that */
+
+    if (one_in(2)) {
+        replay(d->lane, d);
+        clock_set(1);
+    }
+
     args_its(d->lane);
     arg(4, "%lld", (long long) (d->from + (one_in(10) ? 1 : 0)));
 
@@ -1091,21 +1252,61 @@ op_record(void)
 
 
 static void
+channel_use(store_channel_t *c, int used)
+{
+    snprintf(statement, sizeof(statement), "channel %lld is used: %d",
+             (long long) c->id, used);
+
+    run("update guildlog.logging_type set log_channel = %s where guild_id ="
+        " %lld and log_type in (%d, %d)",
+        used ? number(c->id) : "null", (long long) c->guild,
+        COMPARE_TYPE + channel_number(c), COMPARE_HELD + channel_number(c));
+    run("set search_path = guildlog; select lanes_sync(%lld, 0::smallint)",
+        (long long) c->guild);
+    store_sync(c, used);
+}
+
+
+static void
 op_sync(void)
 {
     store_channel_t  *c;
 
     c = a_channel();
-    snprintf(statement, sizeof(statement), "channel %lld is used: %d",
-             (long long) c->id, !c->used);
+    channel_use(c, !c->used);
+}
 
-    run("update guildlog.logging_type set log_channel = %s where guild_id ="
-        " %lld and log_type in (%d, %d)",
-        c->used ? "null" : number(c->id), (long long) c->guild,
-        COMPARE_TYPE + channel_number(c), COMPARE_HELD + channel_number(c));
-    run("set search_path = guildlog; select lanes_sync(%lld, 0::smallint)",
-        (long long) c->guild);
-    store_sync(c, !c->used);
+
+/* a channel is used no more: what its lane has comes to an end, then the lane
+   does */
+
+static void
+op_leave(void)
+{
+    char           changes[128];
+    store_lane_t  *l;
+
+    l = a_lane();
+
+    if (l->deleted || l->state == STORE_CLOSED || !l->channel->used) {
+        return;
+    }
+
+    channel_use(l->channel, 0);
+
+    if (l->deleted || l->state == STORE_CLOSED) {
+        return;
+    }
+
+    if (l->tail > l->head) {
+        snprintf(changes, sizeof(changes), "\"done_to\":%lld,\"status\":0,"
+                 "\"attempts\":1,\"reason\":\"rejected\"",
+                 (long long) l->tail);
+        step_right(l, changes);
+    }
+
+    args_its(l);
+    both("delivery_closed");
 }
 
 
@@ -1188,9 +1389,11 @@ op_time(void)
 
 static const op_t  ops[] = {
     { 8, op_lease }, { 14, op_find }, { 34, op_step }, { 22, op_state },
-    { 5, op_doubts }, { 6, op_proved },
+    { 8, op_unconfirmed }, { 5, op_doubts }, { 3, op_doubts_later },
+    { 8, op_proved },
     { 2, op_refused }, { 2, op_park },
-    { 14, op_record }, { 4, op_release }, { 3, op_sync }, { 4, op_pause },
+    { 14, op_record }, { 4, op_release }, { 3, op_sync }, { 2, op_leave },
+    { 4, op_pause }, { 2, op_replay },
     { 1, op_astray }, { 2, op_open }, { 6, op_time }
 };
 

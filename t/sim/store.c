@@ -513,6 +513,20 @@ store_place(const store_lane_t *l, int64_t seq)
 }
 
 
+/* lane_entries() */
+
+store_entry_t *
+store_stands(const store_lane_t *l, int64_t seq)
+{
+    store_entry_t  *e;
+
+    e = store_place(l, seq);
+
+    return e && (e->again == NULL || (e->again == l && e->again_seq == seq))
+           ? e : NULL;
+}
+
+
 int64_t
 store_since(const store_entry_t *e, const store_lane_t *l, int64_t seq)
 {
@@ -561,8 +575,7 @@ batch(store_lane_t *l, int64_t from, int64_t to, int64_t attempts, int status,
 void
 store_resume(store_lane_t *l)
 {
-    int64_t         seq;
-    store_entry_t  *e;
+    int64_t  seq;
 
     if (l->paused_at == STORE_NONE) {
         return;
@@ -575,14 +588,8 @@ store_resume(store_lane_t *l)
 
     if (l->tail > l->head && l->upto == l->head) {
 
-        /* lane_entries(): an entry that was sent again is where it went */
-
         for (seq = l->head + 1; seq <= l->tail; seq++) {
-            e = store_place(l, seq);
-
-            if (e && (e->again == NULL
-                      || (e->again == l && e->again_seq == seq)))
-            {
+            if (store_stands(l, seq)) {
                 break;
             }
         }
@@ -1765,7 +1772,7 @@ delivery_doubts(const ngx_str_t *args, store_answer_t *a)
 {
     int             i;
     char            me[64];
-    int64_t         most;
+    int64_t         most, seq;
     store_doubt_t  *d;
 
     text(&args[0], me, sizeof(me));
@@ -1786,7 +1793,13 @@ delivery_doubts(const ngx_str_t *args, store_answer_t *a)
         d->look_at = store.now
                      + ngx_min(ngx_max(store.now - d->done_at, STORE_MINUTE),
                                4 * STORE_HOUR);
-        doubt_lane(a, d);
+        seq = peek(d->lane, d->from - 1);
+
+        /* all of it may be elsewhere by now */
+
+        if (seq && seq <= d->to) {
+            doubt_lane(a, d);
+        }
     }
 }
 
@@ -1811,52 +1824,106 @@ doubt_replayed(const store_doubt_t *d)
 }
 
 
-/* the entry with the next id, of those that did not go again since */
-
-static store_entry_t *
-doubt_next(const store_doubt_t *d, int64_t behind)
+static int
+by_id(const void *a, const void *b)
 {
-    int64_t         seq;
-    store_entry_t  *e, *next;
+    const store_entry_t  *x = *(store_entry_t *const *) a;
+    const store_entry_t  *y = *(store_entry_t *const *) b;
 
-    for (seq = d->from, next = NULL; seq <= d->to; seq++) {
-        e = store_place(d->lane, seq);
-
-        if (e && e->id > behind && (next == NULL || e->id < next->id)
-            && !(e->again && e->again_at > d->done_at))
-        {
-            next = e;
-        }
-    }
-
-    return next;
+    return (x->id > y->id) - (x->id < y->id);
 }
 
 
-/* replay_place(): each goes where its type goes; 0: some have no way */
+/* replay.sql: each goes where its type goes; how many did */
 
 static int
-doubt_again(const store_doubt_t *d)
+replay_place(store_entry_t **chosen, int n)
 {
-    int               all;
-    int64_t           last;
+    int               i, went;
     store_entry_t    *e;
     store_channel_t  *way;
 
-    all = 1;
+    qsort(chosen, n, sizeof(store_entry_t *), by_id);
 
-    for (last = 0; (e = doubt_next(d, last)) != NULL; last = e->id) {
+    for (i = 0, went = 0; i < n; i++) {
+        e = chosen[i];
         way = e->channel;
 
         if (!way->used || (way->lane && way->lane->state == STORE_BROKEN)) {
-            all = 0;
             continue;
         }
 
         e->taken_up = 1;
         e->again = lanes_take(way, e, &e->again_seq);
         e->again_at = store.now;
+        went++;
     }
+
+    return went;
+}
+
+
+/* what was decided in that place; NULL: nothing yet */
+
+static const store_batch_t *
+decided(const store_lane_t *l, int64_t seq)
+{
+    int  i;
+
+    for (i = 0; l && i < l->nbatches; i++) {
+        if (l->batches[i].from <= seq && seq <= l->batches[i].to) {
+            return &l->batches[i];
+        }
+    }
+
+    return NULL;
+}
+
+
+int
+store_replay(store_entry_t **entries, int n, const char *reasons)
+{
+    int                   i, m;
+    store_entry_t        *e;
+    const store_batch_t  *b;
+
+    for (i = 0, m = 0; i < n; i++) {
+        e = entries[i];
+        b = e->again ? decided(e->again, e->again_seq)
+                     : decided(e->lane, e->seq);
+
+        if (b && b->status < 2 && b->reason[0]
+            && strstr(reasons, b->reason))
+        {
+            entries[m++] = e;
+        }
+    }
+
+    return replay_place(entries, m);
+}
+
+
+/* 0: some have no way to go */
+
+static int
+doubt_again(const store_doubt_t *d)
+{
+    int             n, all;
+    int64_t         seq;
+    store_entry_t  *e, **chosen;
+
+    chosen = calloc(d->to - d->from + 1, sizeof(store_entry_t *));
+
+    for (seq = d->from, n = 0; seq <= d->to; seq++) {
+        e = store_place(d->lane, seq);
+
+        if (e && !(e->again && e->again_at > d->done_at)) {
+            chosen[n++] = e;
+        }
+    }
+
+    all = replay_place(chosen, n) == n;
+    free(chosen);
 
     return all;
 }

@@ -56,7 +56,7 @@ typedef struct {
     int64_t           applied;    /* the first message with it; 0: none */
     int               napplied;
     int               failed;     /* some outcome says that it was not */
-    int               taken_up;   /* proved absent once, so it goes again */
+    int               taken_up;   /* it was sent again */
 } store_entry_t;
 
 
@@ -205,11 +205,17 @@ void store_sync(store_channel_t *channel, int used);
 void store_pause(store_lane_t *lane);
 void store_resume(store_lane_t *lane);
 
+/* of these entries, those that are decided and were not delivered for one of
+   these reasons are sent again, in any order; how many */
+int store_replay(store_entry_t **entries, int n, const char *reasons);
+
 /* questions */
 store_lane_t *store_lane(int64_t guild, int64_t lane);
 /* does another lane use its webhook? */
 int store_shared(const store_lane_t *l);
 store_entry_t *store_place(const store_lane_t *lane, int64_t seq);
+/* the same, unless it was sent again and went to another place */
+store_entry_t *store_stands(const store_lane_t *lane, int64_t seq);
 /* since when the entry stands in that place */
 int64_t store_since(const store_entry_t *e, const store_lane_t *lane,
     int64_t seq);
