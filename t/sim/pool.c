@@ -505,9 +505,6 @@ query_check(query_t *q)
     } else if (strcmp(q->stmt->name, "delivery_find") == 0) {
         query_sweep(q);
 
-    } else if (strcmp(q->stmt->name, "delivery_lease") == 0) {
-        sim.current->gave |= q->args[2].len > sizeof("{}") - 1;
-
     } else if (q->stmt->nargs >= 5) {
         lane = store_lane(query_number(q, 1), query_number(q, 2));
 
@@ -529,6 +526,12 @@ ngx_guildlog_db_pool_submit(ngx_guildlog_db_pool_t *pool,
     int64_t   commit;
 
     q = query_make(stmt, args);
+
+    /* what it gives away it has no more, whether anybody hears of it or not */
+
+    if (strcmp(stmt->name, "delivery_lease") == 0) {
+        sim.current->gave |= q->args[2].len > sizeof("{}") - 1;
+    }
 
     if (sim_chance(SIM_memory)) {
         if (strcmp(stmt->name, "delivery_lease") == 0) {

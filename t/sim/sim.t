@@ -40,6 +40,9 @@ simulates($_, 'who was told to wait is not found as it was')
 # its bot was limited, and a find that read it before comes later
 simulates('-s 7 -r 1 -c 8 -e 60 -n 3 -f 300', 'nor is who was limited');
 
+# it gave shards away, for which there was no memory, and has them still
+simulates('-s 1796135966 -r 1 -c 8 -e 60 -n 3 -f 300', 'it looks at them again');
+
 # it is not quiet because nothing happens
 my ($sums) = $many =~ /^(\d+ posts.*)/m;
 unlike $sums // '', qr/(?:^|, )0 /, 'each kind of event happened'
