@@ -52,6 +52,10 @@ ngx_guildlog_vprint(ngx_pool_t *pool, ngx_str_t *text, const char *fmt,
 
         size *= 2;
 
+        /* it may be a secret */
+
+        ngx_explicit_memzero(made.data, made.len);
+
         made.data = ngx_pnalloc(pool, size);
         if (made.data == NULL) {
             return NGX_ERROR;
@@ -60,13 +64,10 @@ ngx_guildlog_vprint(ngx_pool_t *pool, ngx_str_t *text, const char *fmt,
 
     if (made.data == buf) {
         made.data = ngx_pstrdup(pool, &made);
+        ngx_explicit_memzero(buf, made.len);
     }
 
     *text = made;
-
-    /* it may be a secret */
-
-    ngx_explicit_memzero(buf, ngx_min(made.len, sizeof(buf)));
 
     return text->data ? NGX_OK : NGX_ERROR;
 }
