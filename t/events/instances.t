@@ -85,15 +85,15 @@ for my $ahead (0, 400, 900, 1000, 1100, 5000, -300, -1000, -90_000_000) {
             [$from + .2, voice($who, $hall)], [$from + .21, voice($who, $stage)]);
         my $what = "a clock $ahead ms ahead, batches for @$ways ms on their way";
 
-        my $last = last_id();
+        my $last = last_arrival();
         post($sent[0], @packets[0, 1]);
         post($sent[1], @packets[2, 3]);
         is_deeply recorded($last), { voiceJoin => 1, voiceSwitch => 3 }, $what;
         is_deeply [map { $key{ $_->[0] } } $nginx->sql('select type from log_arrival
-            where id > ? order by id', $last)],
+            where arrival > ? order by id', $last)],
             [qw(voiceJoin voiceSwitch voiceSwitch voiceSwitch)], '... in their order';
 
-        $last = last_id();
+        $last = last_arrival();
         post($sent[1], @packets);
         post($sent[0], @packets);
         is_deeply recorded($last), {}, '... sent once more they tell nothing new';
@@ -105,7 +105,7 @@ for my $ahead (0, 400, 900, 1000, 1100, 5000, -300, -1000, -90_000_000) {
 
 {
     my ($from, @who) = (205 + $n * 5, $n .. $n + 15);
-    my $last = last_id();
+    my $last = last_arrival();
     post({ ahead => 0, way => 8 },
         map { ([$from, voice($_, $hall)], [$from, voice($_, $stage)]) } @who);
     post({ ahead => 0, way => 0 },
@@ -141,7 +141,7 @@ for my $ahead (2000, -2000, 86_400_000) {
     my ($who, $from) = ($n++, 200 + $n * 5);
     my @packets = ([$from, voice($who, $hall)], [$from + 3, voice($who, $stage)]);
 
-    my $last = last_id();
+    my $last = last_arrival();
     post({ ahead => 0 }, @packets);
     post({ ahead => $ahead, way => 100 }, @packets);
     is_deeply recorded($last), { voiceJoin => 1, voiceSwitch => 1 },
@@ -153,7 +153,7 @@ for my $ahead (2000, -2000, 86_400_000) {
 
 {
     my $who = $n++;
-    my $last = last_id();
+    my $last = last_arrival();
     my $answer = $nginx->operator('POST', '/events', [
         map { my ($t, $d) = @$_; { t => $t, d => $d } }
             [voice($who, $hall)], [voice($who, $stage)], [voice($who, $hall)],
@@ -165,7 +165,7 @@ for my $ahead (2000, -2000, 86_400_000) {
     is_deeply recorded($last), { voiceJoin => 2, voiceSwitch => 3, voiceLeave => 2 },
         'each of its acts is told';
     is_deeply [map { $key{ $_->[0] } } $nginx->sql('select type from log_arrival
-        where id > ? order by id', $last)],
+        where arrival > ? order by id', $last)],
         [qw(voiceJoin), (qw(voiceSwitch)) x 3, qw(voiceLeave voiceJoin voiceLeave)],
         '... in its order';
 }
@@ -191,7 +191,7 @@ sub post {
 sub heard {
     my ($later, $packets) = @_;
 
-    my $last = last_id();
+    my $last = last_arrival();
     post(map { my ($at, @rest) = @$_; [$at + $later, @rest] } @$packets);
     return recorded($last);
 }
@@ -201,18 +201,18 @@ sub heard {
 sub count_at {
     my ($at) = @_;
 
-    my $last = last_id();
+    my $last = last_arrival();
     my $who = $n++;
     post([$at, joined($who, $at)]);
-    my $doc = $nginx->sql('select doc from log_arrival where id > ?', $last);
+    my $doc = $nginx->sql('select doc from log_arrival where arrival > ?', $last);
     post([$at + .001, left($who)]);
     recorded($last);
     return json->decode("$doc}")->{count} - 1;
 }
 
 
-sub last_id {
-    return $nginx->sql('select coalesce(max(id), 0) from log_arrival');
+sub last_arrival {
+    return $nginx->sql('select coalesce(max(arrival), 0) from log_arrival');
 }
 
 
@@ -223,7 +223,7 @@ sub recorded {
     $clock->pass;
     $nginx->sql('delete from pair where state = 1');
     return { map { $key{ $_->[0] } => $_->[1] } $nginx->sql('select type, count(*)
-        from log_arrival where id > ? group by type', $last) };
+        from log_arrival where arrival > ? group by type', $last) };
 }
 
 
