@@ -236,6 +236,8 @@ select is(pg_temp.judged(12), 'right', 'many of the same millisecond');
 
 create or replace function block_size()
 returns int language sql immutable as $$ select 4 $$;
+create or replace function day_blocks()
+returns int language sql immutable as $$ select 4 $$;
 select pg_temp.send(900, 1) \g /dev/null
 select pg_temp.make(4096) from generate_series(1, 5) \g /dev/null
 select day_divide(:guild, 0::smallint) from generate_series(1, 31) \g /dev/null
@@ -248,6 +250,8 @@ select pg_temp.send(80, 0), pg_temp.make(4096), pg_temp.make(4096)
 \g /dev/null
 select is(pg_temp.judged(12), 'right', 'parts are made again with later ones');
 create or replace function block_size()
+returns int language sql immutable as $$ select 64 $$;
+create or replace function day_blocks()
 returns int language sql immutable as $$ select 64 $$;
 
 -- what is held waits, and all behind it
