@@ -64,7 +64,8 @@ my @broken = (
         qr/not of the name logs\.example.*\n +util\/install --cert/],
     ['one that ends', served('-days 1 -addext subjectAltName=DNS:logs.example'),
         qr/ends within a week, or has ended: notAfter=.*\n +a new one/],
-    ['one without its chain', served('-addext subjectAltName=DNS:logs.example',
+    ['one without its chain', served('-addext subjectAltName=DNS:logs.example '
+            . '-addext authorityInfoAccess=caIssuers\;URI:http://ca.example/',
             '| openssl x509 -req -days 9 -copy_extensions copy -CA /root/server.crt '
             . '-CAkey /root/server.key -out server.crt'),
         qr/has not its chain: .*issuer.*\n +util\/install --cert/],
