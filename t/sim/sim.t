@@ -43,6 +43,9 @@ simulates('-s 7 -r 1 -c 8 -e 60 -n 3 -f 300', 'nor is who was limited');
 # it gave shards away, for which there was no memory, and has them still
 simulates('-s 1796135966 -r 1 -c 8 -e 60 -n 3 -f 300', 'it looks at them again');
 
+# a node ends, and the other one stands still for longer than that
+simulates('-s 501232 -r 1 -c 20 -e 40 -n 2', 'nobody is there for a while');
+
 # it is not quiet because nothing happens
 my ($sums) = $many =~ /^(\d+ posts.*)/m;
 unlike $sums // '', qr/(?:^|, )0 /, 'each kind of event happened'

@@ -657,7 +657,7 @@ world_crash(void *data)
 
     if (!sim.calm && node->up) {
         sim.crashes++;
-        sim.harmed = sim.now;
+        sim.harmed = ngx_max(sim.harmed, sim.now);
         node_end(node);
         node->back_at = sim.now + (sim_random() % 3 ? sim_delay(5, 500)
                                    : sim_delay(5, 45000));
@@ -674,7 +674,7 @@ world_leave(void *data)
 
     if (!sim.calm && node->up && !node->exiting) {
         sim_note("node %d leaves", node->index);
-        sim.harmed = sim.now;
+        sim.harmed = ngx_max(sim.harmed, sim.now);
         node->exiting = 1;
         node->ends_at = sim.now + sim_between(0, 40000);
     }
@@ -693,7 +693,7 @@ world_freeze(void *data)
         node->frozen_to = sim.now + (sim_random() % 4
                                      ? sim_delay(10, 3000)
                                      : sim_delay(3000, 50000));
-        sim.harmed = node->frozen_to;
+        sim.harmed = ngx_max(sim.harmed, node->frozen_to);
         sim_note("node %d stands still until %lld", node->index,
                  (long long) node->frozen_to);
     }
