@@ -851,6 +851,13 @@ work_one(char *p, store_lane_t *l, int *doubts)
 
     changes = !one_in(3);
     number = l->step + changes + (one_in(12) ? between(-2, 2) : 0);
+
+    /* somebody who had the lane before did something else with it */
+
+    if (l->upto > l->head && one_in(6)) {
+        number = l->step;
+    }
+
     fence = store.leases[l->shard].fence + (one_in(20) ? between(-1, 1) : 0);
 
     p += sprintf(p, "{\"guild\":%lld,\"lane\":%lld,\"shard\":%d,\"fence\":"
