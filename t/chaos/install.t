@@ -18,6 +18,7 @@ my $platform = 'http://127.0.0.1:8990';
 my $keys   = '/etc/nginx/guildlog';
 my $conf   = '/etc/nginx/sites-available/guildlog.conf';
 my $link   = '/etc/nginx/sites-enabled/zz-guildlog.conf';
+my $alone  = '/etc/nginx/conf.d/guildlog.conf';
 my $module = '/usr/lib/nginx/modules/ngx_http_guildlog_module.so';
 
 # a file that is put aside, and back
@@ -434,13 +435,31 @@ PERL
     like $machine->goes_well($first_entry, 'the log'),
         qr/"content": ?"hello"/, 'is served';
 
-    # without the package nginx goes on without guildlog, and with it again
+    # without the package nginx goes on without guildlog, and with it again, also by a
+    # link of another name; one that leads nowhere does not come back
 
-    $machine->goes_well('apt-get -qy remove libnginx-mod-http-guildlog; nginx -t '
-        . "&& service nginx restart && ! test -e $link", 'the package is removed');
-    $machine->copy($package, '/tmp/guildlog.deb');
-    $machine->goes_well('dpkg -i /tmp/guildlog.deb && service nginx restart; '
-        . $ready, 'and comes back');
+    my $other = '/etc/nginx/sites-enabled/50-guildlog';
+    my $deb = 'dpkg -i /tmp/guildlog.deb && nginx -t && service nginx restart';
+    my $removal = 'apt-get -qy remove libnginx-mod-http-guildlog && nginx -t && '
+        . 'service nginx restart';
+    $machine->goes_well("mv $link $other && $first_one && ! test -e $link",
+        'a link of another name is the one');
+    $machine->goes_well("$removal && ! test -e $other", 'the package is removed');
+    $machine->goes_well("mv $conf /root && $deb && ! test -L $other",
+        'without a configuration it comes back, too');
+    $machine->goes_well("$removal; mv /root/guildlog.conf $conf; $deb && "
+        . "mv $other $link && $ready", '... and with one');
+
+    # what nginx refuses is not set aside, if it was there before the link
+
+    $machine->goes_well("rm $link && " . (in_conf('$ a broken'))[0],
+        'a bad configuration, and no link');
+    ($ok, $said) = $machine->on($first_one);
+    ok !$ok && $said =~ /^install: nginx refuses/m, '... is told' or diag $said;
+    $machine->goes_well("nginx -t && test -e $conf && ! test -e $conf.refused",
+        '... and stays');
+    $machine->goes_well((in_conf(''))[1] . " && $first_one && test -L $link",
+        'a good one is linked again');
 
     # another site, in whichever place, stays what who names none is given
 
@@ -502,6 +521,23 @@ PERL
     ok $machine->files->{'/etc/nginx/guildlog/main.key '}, 'keeps the keys';
     $machine->copy($package, '/tmp/guildlog.deb');
     $machine->goes_well('dpkg -i /tmp/guildlog.deb', 'the package again');
+
+    # an nginx that reads conf.d alone; what is there stays there
+
+    $machine->goes_well("sed -i.bak '/sites-enabled/d' /etc/nginx/nginx.conf && "
+        . "$first_one && test -f $alone && ! test -e $conf && ! test -L $link",
+        'where nginx reads conf.d alone, guildlog is there');
+    $machine->goes_well("mv /etc/nginx/nginx.conf.bak /etc/nginx/nginx.conf && "
+        . "$first_one && test -f $alone && ! test -e $conf && ! test -L $link",
+        'there it stays');
+    $machine->goes_well("$removal && ! test -e $alone", 'the package is removed');
+    $machine->goes_well("$deb && $ready", 'and comes back');
+    $machine->goes_well("$removal && /tmp/guildlog/util/install --remove",
+        'the removal without the package');
+    is $machine->goes_well('find /etc/nginx -name "*guildlog*" ! -type d', 'of it'), '',
+        '... leaves nothing';
+    $machine->goes_well($deb, 'the package once more');
+
     $machine->goes_well("$install --server-name logs.example",
         'the installation over what was kept');
     like $machine->goes_well($first_entry, 'the log'),
