@@ -43,9 +43,15 @@ language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-    lone  bigint;
+    lone  constant bigint := lone_of(guilds);
 begin
     if not kinds && '{1,2,3}' then
+        return;
+    end if;
+
+    if lone is null and servers_apart() then
+        select k.new_guilds, k.new_channels into new_guilds, new_channels
+          from directory_keep_apart(guilds, kinds, ids, docs) k;
         return;
     end if;
 
@@ -53,7 +59,12 @@ begin
       into new_guilds, new_channels
       from unnest(guilds, kinds, ids, docs) n (guild, kind, id, doc)
      where n.kind = 2 and n.doc <> ''
-       and not exists (select from directory_one(n.guild, 1, n.id));
+       and not exists (
+               select from directory x
+                where x.guild_id = n.guild and x.kind = 1
+                  and (lone is null or x.guild_id = lone)
+                  and x.id >= n.id and x.id <= n.id
+                order by x.id limit 1);
 
     insert into directory as d (guild_id, kind, id, name, bot, roles, type,
                                 parent, position, color, avatar)
@@ -71,7 +82,12 @@ begin
                         bot boolean, roles bigint[], type smallint,
                         parent bigint, position int, color int, avatar text)
              where n.kind between 1 and 3 and n.doc <> '') i
-      left join lateral directory_one(i.guild, i.kind - 1, i.id) k on true
+      left join lateral (
+           select x.* from directory x
+            where x.guild_id = i.guild and x.kind = i.kind - 1
+              and (lone is null or x.guild_id = lone)
+              and x.id >= i.id and x.id <= i.id
+            order by x.id limit 1) k on true
      order by i.guild, i.kind, i.id, i.place desc
     on conflict on constraint directory_pkey do update
        set (name, bot, roles, type, parent, position, color, avatar)
@@ -86,19 +102,39 @@ begin
                              excluded.avatar);
 
     if '' = any (docs) then
-        foreach lone in array lones_of(guilds) loop
-            delete from directory d
-             using unnest(guilds, kinds, ids, docs) n (guild, kind, id, doc)
-             cross join lateral (
-                   select x.ctid from directory x
-                    where x.guild_id = n.guild and x.kind = n.kind - 1
-                      and (lone is null or x.guild_id = lone)
-                      and x.id >= n.id and x.id <= n.id
-                    order by x.id limit 1) k
-             where n.doc = '' and n.kind between 1 and 3 and d.ctid = k.ctid
-               and (lone is null or d.guild_id = lone);
-        end loop;
+        delete from directory d
+         using unnest(guilds, kinds, ids, docs) n (guild, kind, id, doc)
+         cross join lateral (
+               select x.ctid from directory x
+                where x.guild_id = n.guild and x.kind = n.kind - 1
+                  and (lone is null or x.guild_id = lone)
+                  and x.id >= n.id and x.id <= n.id
+                order by x.id limit 1) k
+         where n.doc = '' and n.kind between 1 and 3 and d.ctid = k.ctid
+           and (lone is null or d.guild_id = lone);
     end if;
+end $$;
+
+
+-- The same of one server after the other.
+
+create or replace function directory_keep_apart(guilds bigint[],
+    kinds smallint[], ids bigint[], docs text[], out new_guilds bigint[],
+    out new_channels bigint[])
+language plpgsql as $$
+begin
+    select array_agg(u.guild), array_agg(u.channel)
+      into new_guilds, new_channels
+      from (select array_agg(n.guild) as guilds,
+                   array_agg(n.kind order by n.place) as kinds,
+                   array_agg(n.id order by n.place) as ids,
+                   array_agg(n.doc order by n.place) as docs
+              from unnest(guilds, kinds, ids, docs) with ordinality
+                       n (guild, kind, id, doc, place)
+             group by n.guild offset 0) i
+     cross join lateral directory_keep(i.guilds, i.kinds, i.ids, i.docs) k
+     cross join lateral unnest(k.new_guilds, k.new_channels)
+                            u (guild, channel);
 end $$;
 
 
