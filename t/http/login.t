@@ -565,8 +565,7 @@ for ([token => { action => 'answer', status => 500, body => {} }],
 
 {
     my $browser = sign_in($bob);
-    $g->sql('with ends as (update session set expires_at = now()
-        returning 1) select count(*) from ends');
+    $g->sql('update session set expires_at = $$epoch$$');
     refused api($browser, 'GET', '/me'), 401, '... by the database, too';
 
     $clock->set(3600);
@@ -606,12 +605,11 @@ for ([token => { action => 'answer', status => 500, body => {} }],
 
 {
     my $browser = sign_in($ada);
-    $g->sql("with made as (insert into session (session_id, user_id, name,
-            expires_at) select 'n' || n, n / 20, 'somebody',
-                case when n % 2 = 0 then now() + interval '1 hour'
-                     else now() - interval '1 second' end
-              from generate_series(1, 10000) n returning 1)
-        select count(*) from made");
+    $g->sql("insert into session (session_id, user_id, name, expires_at)
+        select 'n' || n, n / 20, 'somebody',
+               case when n % 2 = 0 then now() + interval '1 hour'
+                    else now() - interval '1 second' end
+          from generate_series(1, 10000) n");
     is api($browser, 'GET', '/me')->status, 200, 'among 10,000 sessions';
     is sign_in($ada)->{answer}->status, 302, '... another one begins';
 

@@ -123,7 +123,8 @@ sub dump {
 }
 
 
-# as the schema's owner, or as "postgres", the superuser
+# as the schema's owner, or as "postgres", the superuser; a test waits for locks
+# of this node, whatever sql/citus.sql sets for those of workers
 sub connect {
     my ($self, $database, $user) = @_;
 
@@ -136,6 +137,7 @@ sub connect {
           AutoInactiveDestroy => 1 });
     $dbh->do("set search_path = guildlog, public, pg_temp")
         if $user ne 'postgres';
+    $dbh->do('set lock_timeout = 0');
     return $dbh;
 }
 
