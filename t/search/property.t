@@ -27,8 +27,8 @@ my $nginx = Guildlog->new(workers => 2, api => 'guildlog_limit off;',
 index_hold($nginx);
 
 # so that there are many, and many are divided
-$nginx->sql('create or replace function block_size() returns int
-    language sql immutable as $$ select 8 $$');
+$nginx->sql("create or replace function $_() returns int
+    language sql immutable as 'select 8'") for qw(block_size day_blocks);
 
 my %category = map { @$_ } $nginx->sql('select id, category from log_type');
 my @categories = uniq sort values %category;
