@@ -44,25 +44,29 @@
 #define BINARY      NGX_GUILDLOG_STMT_BINARY
 #define RAW         NGX_GUILDLOG_STMT_RAW
 
+#define COUNTS      "status, body, counts"
+#define PART        "status, body, more"
+#define PIECES      "n, what, types, doc, said"
+#define ARRIVALS    "place, arrival"
+#define LOOKS       "format, color, buttons, locale, spoilers"
+#define ENTRIES     "id, more, status, reason, channel_id, message_id, doc, " \
+                    "dstatus, lane, seq"
+#define LANES       "guild, lane, shard, fence, bot, channel, state, "        \
+                    "webhook, secret, head, upto, step, attempts, "           \
+                    "attempt_ms, wait_ms, message, since, ids, verified"
+
 #define stmt_select(name, columns, function, nargs, flags)                    \
     { ngx_guildlog_stmt_##name, #name,                                        \
       "select " columns " from guildlog." function "(" stmt_args_##nargs ")", \
       nargs, flags },
 #define stmt_row(name, nargs, flags)                                          \
     stmt_select(name, "status, body", #name, nargs, flags)
-#define stmt_poll_row(name, nargs, flags)                                     \
-    stmt_select(name, "place, arrival", #name, nargs, flags)
+#define stmt_column_row(name, nargs, columns, flags)                          \
+    stmt_select(name, columns, #name, nargs, flags)
+#define stmt_other_row(name, function, nargs, columns, flags)                 \
+    stmt_select(name, columns, #function, nargs, flags)
 #define stmt_own_row(name, text, nargs, flags)                                \
     { ngx_guildlog_stmt_##name, #name, text, nargs, flags },
-#define stmt_record_row(name, nargs, flags)                                   \
-    stmt_select(name, "status, body, counts", #name, nargs, flags)
-#define stmt_part_row(name, function, nargs, flags)                           \
-    stmt_select(name, "status, body, more", #function, nargs, flags)
-#define stmt_columns_row(name, nargs, columns, flags)                        \
-    stmt_select(name, columns, #name, nargs, flags)
-#define stmt_log_row(name, function, nargs, flags)                            \
-    stmt_select(name, "id, more, status, reason, channel_id, message_id,"     \
-                " doc, dstatus, lane, seq", #function, nargs, flags)
 
 /* the sum needs no order: rows come in the order the function returns them */
 
@@ -79,22 +83,11 @@
                  ngx_value(NGX_GUILDLOG_STMT_BYTES),                          \
       nargs, flags },
 
-#define stmt_piece_row(name, nargs, flags)                                    \
-    stmt_select(name, "n, what, types, doc, said", #name, nargs, flags)
-
 
 const ngx_guildlog_stmt_t  ngx_guildlog_stmts[] = {
     NGX_GUILDLOG_STMTS(stmt_row)
-    NGX_GUILDLOG_RECORD_STMTS(stmt_record_row)
-    NGX_GUILDLOG_PART_STMTS(stmt_part_row)
-    NGX_GUILDLOG_LOG_STMTS(stmt_log_row)
+    NGX_GUILDLOG_COLUMN_STMTS(stmt_column_row)
+    NGX_GUILDLOG_OTHER_STMTS(stmt_other_row)
     NGX_GUILDLOG_BOUND_STMTS(stmt_bound_row)
-    NGX_GUILDLOG_PIECE_STMTS(stmt_piece_row)
-    NGX_GUILDLOG_POLL_STMTS(stmt_poll_row)
     NGX_GUILDLOG_OWN_STMTS(stmt_own_row)
-    NGX_GUILDLOG_COLUMN_STMTS(stmt_columns_row)
-    NGX_GUILDLOG_EVENT_STMTS(stmt_columns_row)
-    NGX_GUILDLOG_SEARCH_STMTS(stmt_columns_row)
-    NGX_GUILDLOG_INDEX_STMTS(stmt_columns_row)
-    NGX_GUILDLOG_DELIVERY_STMTS(stmt_columns_row)
 };

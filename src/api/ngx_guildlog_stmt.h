@@ -176,33 +176,66 @@ typedef struct {
 
 
 /*
- * The same, in parts where it is large: each has in more what the next one is
- * asked for by, with the statement behind its own.
- * S(name, function, number of arguments, flags)
+ * These return other columns: the words for some of them stand in stmt.c.  The
+ * first row of ENTRIES (guildlog.log_row), of PIECES (see sql/functions/read/)
+ * and of search_open is a head, which tells of the rows as a whole.  A row of
+ * ARRIVALS is a place in the arrays that were the arguments, and an arrival.
+ * COUNTS are what became of entries, or one number.
+ * S(function, number of arguments, columns, flags)
  */
 
-#define NGX_GUILDLOG_PART_STMTS(S)                                            \
-    S(tags_get, tags_get, 5, READ)                                            \
-    S(tags_get_next, tags_get, 5, READ|PATIENT)                               \
-    S(config_get, config_get, 5, READ)                                        \
-    S(config_get_next, config_get, 5, READ|PATIENT)
+#define NGX_GUILDLOG_COLUMN_STMTS(S)                                          \
+    S(operator_record, 19, COUNTS, SERIAL|FIRST)                              \
+    S(operator_record_many, 19, COUNTS, SEVERAL)                              \
+    S(operator_record_apart, 19, COUNTS, SEVERAL)                             \
+    S(operator_events, 41, COUNTS, SEVERAL)                                   \
+    S(operator_events_known, 3, "status, places, docs", READ|SEVERAL)         \
+    S(events_due, 1, "guilds, versions, rows, now, next", READ|BACKGROUND)    \
+    S(events_end, 32, COUNTS ", joined, alone, fault", BACKGROUND)            \
+    S(active_ignore_targets, 5, COUNTS, 0)                                    \
+    S(active_ignore_executors, 5, COUNTS, 0)                                  \
+    S(logs_one, 5, ENTRIES, READ)                                             \
+    S(logs_tail, 5, ENTRIES, READ|FIRST)                                      \
+    S(logs_pieces, 12, PIECES, READ)                                          \
+    S(logs_histogram, 8, PIECES, READ|LONG)                                   \
+    S(logs_news, 3, ARRIVALS, READ|NONE)                                      \
+    S(logs_tokens, 2, ARRIVALS, READ|NONE)                                    \
+    S(search_open, 8, "key, day, n, kinds, dir, head", READ|BINARY)           \
+    S(search_tail, 14, "id, doc", READ|BINARY|PATIENT)                        \
+    S(search_slices, 8, "place, piece", READ|BINARY|PATIENT)                  \
+    S(search_job, 1, "what, guild, bot, erased, low, high, since, until, "    \
+      "keys, hurry", BACKGROUND|PATIENT)                                      \
+    S(search_put, 10, "status, made", RAW|BACKGROUND|PATIENT)                 \
+    S(search_fail, 3, "status", BACKGROUND|PATIENT)                           \
+    S(schema_fits, 1, "schema_fits", READ|NONE)                               \
+    S(preview, 5, "status, body, doc, " LOOKS, READ|LONG)                     \
+    S(delivery_lease, 5, "shard, owner, fence, mine, share", DELIVERY)        \
+    S(delivery_find, 6, LANES, DELIVERY)                                      \
+    S(delivery_doubts, 3, LANES, DELIVERY)                                    \
+    S(delivery_refused, 2, "guild, rest", DELIVERY)                           \
+    S(delivery_step, 2, "place, result, seq, expired, doc, " LOOKS, DELIVERY)
 
 
 /*
- * These read logs, and return rows of guildlog.log_row.  The first row is a
- * head: it tells of the rows as a whole.
- * S(name, function, number of arguments, flags)
+ * The same of a function of another name.  What may be large comes in parts:
+ * each PART has in more what the next one is asked for by, with the statement
+ * behind its own.
+ * S(name, function, number of arguments, columns, flags)
  */
 
-#define NGX_GUILDLOG_LOG_STMTS(S)                                             \
-    S(person_logs, operator_person_logs, 5, READ|LONG|FIRST)                  \
-    S(person_logs_next, operator_person_logs, 5, READ|LONG|FIRST|PATIENT)     \
-    S(logs_one, logs_one, 5, READ)                                            \
-    S(logs_stream, logs_begin, 5, READ)                                       \
-    S(logs_tail, logs_tail, 5, READ|FIRST)
+#define NGX_GUILDLOG_OTHER_STMTS(S)                                           \
+    S(tags_get, tags_get, 5, PART, READ)                                      \
+    S(tags_get_next, tags_get, 5, PART, READ|PATIENT)                         \
+    S(config_get, config_get, 5, PART, READ)                                  \
+    S(config_get_next, config_get, 5, PART, READ|PATIENT)                     \
+    S(person_logs, operator_person_logs, 5, ENTRIES, READ|LONG|FIRST)         \
+    S(person_logs_next, operator_person_logs, 5, ENTRIES,                     \
+      READ|LONG|FIRST|PATIENT)                                                \
+    S(logs_stream, logs_begin, 5, ENTRIES, READ)
+
 
 /*
- * These end with the entry that completes NGX_GUILDLOG_STMT_BYTES of documents;
+ * ENTRIES up to the one that completes NGX_GUILDLOG_STMT_BYTES of documents:
  * its "more" says so.  logs_found returns the entries that a search found.
  * logs_export_next reads all blocks of an export but the first.
  * S(name, function, number of arguments, flags)
@@ -213,26 +246,7 @@ typedef struct {
     S(logs_export, logs_export, 13, READ|LONG)                                \
     S(logs_export_next, logs_export, 13, READ|LONG|PATIENT)
 
-/*
- * A page in pieces, and a histogram: see sql/functions/read/.
- * S(function, number of arguments, flags)
- */
-
-#define NGX_GUILDLOG_PIECE_STMTS(S)                                           \
-    S(logs_pieces, 12, READ)                                                  \
-    S(logs_histogram, 8, READ|LONG)
-
 #define NGX_GUILDLOG_STMT_BYTES  1048576
-
-/*
- * These are asked for all streams at once.  A row is a place in the arrays that
- * were the arguments, and an arrival.
- * S(function, number of arguments, flags)
- */
-
-#define NGX_GUILDLOG_POLL_STMTS(S)                                            \
-    S(logs_news, 3, READ|NONE)                                                \
-    S(logs_tokens, 2, READ|NONE)
 
 
 /*
@@ -264,98 +278,14 @@ typedef struct {
       READ|BACKGROUND|PATIENT)
 
 
-/*
- * As NGX_GUILDLOG_STMTS, with a third column: counts of what became of entries,
- * or one number.
- */
-
-#define NGX_GUILDLOG_RECORD_STMTS(S)                                          \
-    S(operator_record, 19, SERIAL|FIRST)                                      \
-    S(operator_record_many, 19, SEVERAL)                                      \
-    S(operator_record_apart, 19, SEVERAL)                                     \
-    S(operator_events, 41, SEVERAL)                                           \
-    S(active_ignore_targets, 5, 0)                                            \
-    S(active_ignore_executors, 5, 0)
-
-
-/*
- * These read the segments of a search, and what is in no segment yet.  The
- * first row of search_open is a head.
- * S(function, number of arguments, columns, flags)
- */
-
-#define NGX_GUILDLOG_SEARCH_STMTS(S)                                          \
-    S(search_open, 8, "key, day, n, kinds, dir, head", READ|BINARY)           \
-    S(search_tail, 14, "id, doc", READ|BINARY|PATIENT)                        \
-    S(search_slices, 8, "place, piece", READ|BINARY|PATIENT)
-
-
-/* S(function, number of arguments, columns, flags) */
-
-#define NGX_GUILDLOG_COLUMN_STMTS(S)                                          \
-    S(schema_fits, 1, "schema_fits", READ|NONE)                               \
-    S(preview, 5, "status, body, doc, format, color, buttons, locale, "       \
-      "spoilers", READ|LONG)
-
-
-/*
- * What is known of guilds, and what waits for its other half.
- * S(function, number of arguments, columns, flags)
- */
-
-#define NGX_GUILDLOG_EVENT_STMTS(S)                                           \
-    S(operator_events_known, 3, "status, places, docs", READ|SEVERAL)         \
-    S(events_due, 1, "guilds, versions, rows, now, next", READ|BACKGROUND)    \
-    S(events_end, 32, "status, body, counts, joined, alone, fault", BACKGROUND)
-
-
-/*
- * These make segments.
- * S(function, number of arguments, columns, flags)
- */
-
-#define NGX_GUILDLOG_INDEX_STMTS(S)                                           \
-    S(search_job, 1,                                                          \
-      "what, guild, bot, erased, low, high, since, until, keys, hurry",       \
-      BACKGROUND|PATIENT)                                                     \
-    S(search_put, 10, "status, made", RAW|BACKGROUND|PATIENT)                 \
-    S(search_fail, 3, "status", BACKGROUND|PATIENT)
-
-
-/*
- * The delivery loop's: rows of the types guildlog.delivery_*.
- * S(function, number of arguments, columns, flags)
- */
-
-#define NGX_GUILDLOG_DELIVERY_STMTS(S)                                        \
-    S(delivery_lease, 5, "shard, owner, fence, mine, share", DELIVERY)        \
-    S(delivery_find, 6, "guild, lane, shard, fence, bot, channel, state, "    \
-      "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
-      "message, since, ids, verified", DELIVERY)                              \
-    S(delivery_doubts, 3, "guild, lane, shard, fence, bot, channel, state, "  \
-      "webhook, secret, head, upto, step, attempts, attempt_ms, wait_ms, "    \
-      "message, since, ids, verified", DELIVERY)                              \
-    S(delivery_refused, 2, "guild, rest", DELIVERY)                           \
-    S(delivery_step, 2, "place, result, seq, expired, doc, format, color, "   \
-      "buttons, locale, spoilers", DELIVERY)
-
-
 #define ngx_guildlog_stmt_id(name, ...)  ngx_guildlog_stmt_##name,
 
 typedef enum {
     NGX_GUILDLOG_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_RECORD_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_PART_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_LOG_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_BOUND_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_PIECE_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_POLL_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_OWN_STMTS(ngx_guildlog_stmt_id)
     NGX_GUILDLOG_COLUMN_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_EVENT_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_SEARCH_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_INDEX_STMTS(ngx_guildlog_stmt_id)
-    NGX_GUILDLOG_DELIVERY_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_OTHER_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_BOUND_STMTS(ngx_guildlog_stmt_id)
+    NGX_GUILDLOG_OWN_STMTS(ngx_guildlog_stmt_id)
     ngx_guildlog_stmt_last
 } ngx_guildlog_stmt_e;
 
