@@ -230,15 +230,6 @@ ngx_guildlog_json_member_number(ngx_guildlog_json_t *w, const char *name,
 
 
 void
-ngx_guildlog_json_double(ngx_guildlog_json_t *w, double n)
-{
-    u_char  buf[NGX_GUILDLOG_JSON_REAL];
-
-    json_value(w, buf, ngx_guildlog_json_real(buf, n) - buf);
-}
-
-
-void
 ngx_guildlog_json_bool(ngx_guildlog_json_t *w, ngx_uint_t b)
 {
     if (b) {

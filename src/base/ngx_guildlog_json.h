@@ -96,7 +96,6 @@ void ngx_guildlog_json_end(ngx_guildlog_json_t *w);
 void ngx_guildlog_json_key(ngx_guildlog_json_t *w, const char *name);
 void ngx_guildlog_json_string(ngx_guildlog_json_t *w, const ngx_str_t *s);
 void ngx_guildlog_json_number(ngx_guildlog_json_t *w, int64_t n);
-void ngx_guildlog_json_double(ngx_guildlog_json_t *w, double n);
 void ngx_guildlog_json_bool(ngx_guildlog_json_t *w, ngx_uint_t b);
 void ngx_guildlog_json_null(ngx_guildlog_json_t *w);
 /* a key and its value */

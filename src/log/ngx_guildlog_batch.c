@@ -958,14 +958,15 @@ columns_jsonb(ngx_guildlog_json_t *w, json_t *value)
     case JSON_REAL:
         n = json_real_value(value);
 
-        if (n >= -COLUMNS_NUMBER && n < COLUMNS_NUMBER) {
-            ngx_guildlog_json_double(w, n);
-            break;
-        }
-
         text.data = buf;
         text.len = ngx_guildlog_json_real(buf, n) - buf;
-        ngx_guildlog_json_string(w, &text);
+
+        if (n >= -COLUMNS_NUMBER && n < COLUMNS_NUMBER) {
+            ngx_guildlog_json_raw(w, &text);
+        } else {
+            ngx_guildlog_json_string(w, &text);
+        }
+
         break;
 
     case JSON_NULL:
