@@ -51,9 +51,8 @@ static void json_parse_cleanup(void *data);
 static json_t *json_read_jansson(const u_char *p, size_t len, size_t flags,
     json_error_t *cause);
 static json_t *json_read_value(json_reader_t *r);
-static json_t *json_read_object(json_reader_t *r);
+static json_t *json_read_items(json_reader_t *r, u_char close);
 static ngx_int_t json_read_pair(json_reader_t *r, json_t *object);
-static json_t *json_read_array(json_reader_t *r);
 static ngx_int_t json_read_more(json_reader_t *r, u_char close);
 static ngx_int_t json_read_text(json_reader_t *r, ngx_str_t *text);
 static ngx_int_t json_read_escapes(json_reader_t *r, ngx_str_t *text);
@@ -826,7 +825,7 @@ json_read_value(json_reader_t *r)
         }
 
         r->depth++;
-        json = (*r->pos == '{') ? json_read_object(r) : json_read_array(r);
+        json = json_read_items(r, (*r->pos == '{') ? '}' : ']');
         r->depth--;
 
         return json;
@@ -842,38 +841,50 @@ json_read_value(json_reader_t *r)
 }
 
 
+/* an object or an array, up to that bracket */
+
 static json_t *
-json_read_object(json_reader_t *r)
+json_read_items(json_reader_t *r, u_char close)
 {
-    json_t     *object;
+    json_t     *json;
     ngx_int_t   rc;
 
-    object = json_object();
-    if (object == NULL) {
+    json = (close == '}') ? json_object() : json_array();
+    if (json == NULL) {
         return NULL;
     }
 
     r->pos++;
     rc = json_read_skip(r);
 
-    if (rc == NGX_OK && *r->pos == '}') {
+    if (rc == NGX_OK && *r->pos == close) {
         r->pos++;
-        return object;
+        return json;
     }
 
     while (rc == NGX_OK) {
-        rc = json_read_pair(r, object);
+
+        if (close == '}') {
+            rc = json_read_pair(r, json);
+
+        } else {
+
+            /* takes the item, and notices when there is none */
+
+            rc = json_array_append_new(json, json_read_value(r)) == 0
+                 ? NGX_OK : NGX_DECLINED;
+        }
 
         if (rc == NGX_OK) {
-            rc = json_read_more(r, '}');
+            rc = json_read_more(r, close);
         }
     }
 
     if (rc == NGX_DONE) {
-        return object;
+        return json;
     }
 
-    json_decref(object);
+    json_decref(json);
 
     return NULL;
 }
@@ -916,44 +927,6 @@ json_read_pair(json_reader_t *r, json_t *object)
     /* a key that is given twice is for jansson to judge */
 
     return (json_object_size(object) > n) ? NGX_OK : NGX_DECLINED;
-}
-
-
-static json_t *
-json_read_array(json_reader_t *r)
-{
-    json_t     *array, *item;
-    ngx_int_t   rc;
-
-    array = json_array();
-    if (array == NULL) {
-        return NULL;
-    }
-
-    r->pos++;
-    rc = json_read_skip(r);
-
-    if (rc == NGX_OK && *r->pos == ']') {
-        r->pos++;
-        return array;
-    }
-
-    while (rc == NGX_OK) {
-        item = json_read_value(r);
-
-        /* takes the item, and notices when there is none */
-
-        rc = (json_array_append_new(array, item) == 0)
-             ? json_read_more(r, ']') : NGX_DECLINED;
-    }
-
-    if (rc == NGX_DONE) {
-        return array;
-    }
-
-    json_decref(array);
-
-    return NULL;
 }
 
 
