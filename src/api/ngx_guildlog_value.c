@@ -507,20 +507,8 @@ ngx_guildlog_value_is_id(const ngx_str_t *s)
 ngx_uint_t
 ngx_guildlog_value_is_hash(const ngx_str_t *s)
 {
-    u_char  c;
-    size_t  i;
-
-    for (i = 0; i < s->len; i++) {
-        c = s->data[i] | 0x20;
-
-        if ((c < 'a' || c > 'z') && s->data[i] != '_'
-            && (s->data[i] < '0' || s->data[i] > '9'))
-        {
-            return 0;
-        }
-    }
-
-    return s->len > 0 && s->len <= VALUE_HASH;
+    return s->len > 0 && s->len <= VALUE_HASH
+           && ngx_guildlog_is_letters(s, "_");
 }
 
 

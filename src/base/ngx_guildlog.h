@@ -207,6 +207,18 @@ ngx_int_t ngx_guildlog_vprint(ngx_pool_t *pool, ngx_str_t *text,
     const char *fmt, va_list args);
 
 
+/* an ASCII letter, a digit, or one of the others; and nothing but these */
+
+static ngx_inline ngx_uint_t
+ngx_guildlog_is_letter(u_char c, const char *others)
+{
+    return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c >= '0' && c <= '9')
+           || (c && ngx_strchr(others, c) != NULL);
+}
+
+ngx_uint_t ngx_guildlog_is_letters(const ngx_str_t *s, const char *others);
+
+
 /* UTF-8 by its bytes: what is valid, how long it is, where it may be cut */
 
 /* how many bytes from the start are UTF-8 without a NUL; len: all of them */

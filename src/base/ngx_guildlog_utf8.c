@@ -73,6 +73,21 @@ ngx_guildlog_vprint(ngx_pool_t *pool, ngx_str_t *text, const char *fmt,
 }
 
 
+ngx_uint_t
+ngx_guildlog_is_letters(const ngx_str_t *s, const char *others)
+{
+    size_t  i;
+
+    for (i = 0; i < s->len; i++) {
+        if (!ngx_guildlog_is_letter(s->data[i], others)) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
 size_t
 ngx_guildlog_utf8_valid(const u_char *p, size_t len)
 {

@@ -148,20 +148,11 @@ answer_manages(const json_t *guild)
 static ngx_str_t
 answer_icon(const json_t *icon)
 {
-    u_char     *p;
-    ngx_str_t   text;
+    ngx_str_t  text;
 
     text = ngx_guildlog_json_text(icon);
 
-    for (p = text.data; p < text.data + text.len; p++) {
-        if (!((*p >= '0' && *p <= '9') || *p == '_'
-              || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')))
-        {
-            text.len = 0;
-        }
-    }
-
-    if (text.len > ANSWER_ICON) {
+    if (text.len > ANSWER_ICON || !ngx_guildlog_is_letters(&text, "_")) {
         text.len = 0;
     }
 

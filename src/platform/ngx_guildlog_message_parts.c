@@ -64,7 +64,6 @@ static ngx_uint_t message_parts_is_known(
     const ngx_guildlog_message_item_t *item, json_t *file);
 static void message_parts_file(ngx_guildlog_message_text_t *text,
     const json_t *file);
-static ngx_uint_t message_parts_is_emoji(const ngx_str_t *s);
 static void message_sentence_write(void *data, ngx_guildlog_place_e place,
     const ngx_str_t *words);
 static void message_sentence_name(ngx_guildlog_message_item_t *item,
@@ -394,7 +393,9 @@ message_parts_emoji(ngx_guildlog_message_item_t *item,
     ngx_guildlog_message_item_get(emoji, "id", &id);
     ngx_guildlog_message_item_get(emoji, "name", &name);
 
-    if (ngx_guildlog_value_is_id(&id) && message_parts_is_emoji(&name)) {
+    if (ngx_guildlog_value_is_id(&id) && name.len >= 2 && name.len <= 32
+        && ngx_guildlog_is_letters(&name, "_"))
+    {
         (void) ngx_guildlog_message_text_add(text, "<%s:%V:%V> ",
                    json_is_true(json_object_get(emoji, "animated")) ? "a" : "",
                    &name, &id);
@@ -528,26 +529,6 @@ ngx_guildlog_message_parts_more(const ngx_guildlog_message_item_t *item,
                                                    NGX_GUILDLOG_LABEL_MORE),
                    n);
     }
-}
-
-
-static ngx_uint_t
-message_parts_is_emoji(const ngx_str_t *s)
-{
-    size_t  i;
-    u_char  c;
-
-    for (i = 0; i < s->len; i++) {
-        c = s->data[i] | 0x20;
-
-        if ((c < 'a' || c > 'z') && (s->data[i] < '0' || s->data[i] > '9')
-            && s->data[i] != '_')
-        {
-            return 0;
-        }
-    }
-
-    return s->len >= 2 && s->len <= 32;
 }
 
 

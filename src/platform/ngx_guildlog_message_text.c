@@ -82,9 +82,7 @@ static ngx_uint_t message_text_special(const message_text_run_t *run,
     uint32_t c);
 static size_t message_markup(const u_char *p, const u_char *last);
 static const u_char *message_markup_span(const u_char *p, const u_char *last,
-    ngx_uint_t (*is)(u_char c), ngx_uint_t least, ngx_uint_t most);
-static ngx_uint_t message_markup_is_digit(u_char c);
-static ngx_uint_t message_markup_is_word(u_char c);
+    ngx_uint_t word, ngx_uint_t least, ngx_uint_t most);
 static const u_char *message_markup_code(const u_char *p, const u_char *last,
     ngx_uint_t marks, ngx_uint_t spoiler);
 static ngx_guildlog_message_char_e message_char(uint32_t c);
@@ -583,13 +581,11 @@ message_markup(const u_char *p, const u_char *last)
 
     case '@':
         p += (*p == '!' || *p == '&');
-        p = message_markup_span(p, last, message_markup_is_digit,
-                                MESSAGE_MARKUP_ID);
+        p = message_markup_span(p, last, 0, MESSAGE_MARKUP_ID);
         break;
 
     case '#':
-        p = message_markup_span(p, last, message_markup_is_digit,
-                                MESSAGE_MARKUP_ID);
+        p = message_markup_span(p, last, 0, MESSAGE_MARKUP_ID);
         break;
 
     case 't':
@@ -597,8 +593,7 @@ message_markup(const u_char *p, const u_char *last)
             return 0;
         }
 
-        p = message_markup_span(p, last, message_markup_is_digit,
-                                MESSAGE_MARKUP_TIME);
+        p = message_markup_span(p, last, 0, MESSAGE_MARKUP_TIME);
 
         if (p && last - p > 2 && *p == ':' && ngx_strchr("tTdDfFR", p[1])) {
             p += 2;
@@ -614,12 +609,10 @@ message_markup(const u_char *p, const u_char *last)
         /* fall through */
 
     case ':':
-        p = message_markup_span(p, last, message_markup_is_word,
-                                MESSAGE_MARKUP_EMOJI);
+        p = message_markup_span(p, last, 1, MESSAGE_MARKUP_EMOJI);
 
         if (p && p < last && *p == ':') {
-            p = message_markup_span(p + 1, last, message_markup_is_digit,
-                                    MESSAGE_MARKUP_ID);
+            p = message_markup_span(p + 1, last, 0, MESSAGE_MARKUP_ID);
         } else {
             return 0;
         }
@@ -634,32 +627,23 @@ message_markup(const u_char *p, const u_char *last)
 }
 
 
+/* behind so many digits, or characters of a word; NULL: they are not so many */
+
 static const u_char *
-message_markup_span(const u_char *p, const u_char *last,
-    ngx_uint_t (*is)(u_char c), ngx_uint_t least, ngx_uint_t most)
+message_markup_span(const u_char *p, const u_char *last, ngx_uint_t word,
+    ngx_uint_t least, ngx_uint_t most)
 {
     ngx_uint_t  n;
 
-    for (n = 0; p < last && n <= most && is(*p); n++) {
-        p++;
+    for (n = 0; p < last && n <= most; n++, p++) {
+        if ((*p < '0' || *p > '9')
+            && !(word && ngx_guildlog_is_letter(*p, "_")))
+        {
+            break;
+        }
     }
 
     return (n >= least && n <= most) ? p : NULL;
-}
-
-
-static ngx_uint_t
-message_markup_is_digit(u_char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-
-static ngx_uint_t
-message_markup_is_word(u_char c)
-{
-    return message_markup_is_digit(c) || c == '_'
-           || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
 

@@ -330,20 +330,8 @@ platform_id(const json_t *object, const char *name)
 static ngx_uint_t
 platform_is_token(const ngx_str_t *token)
 {
-    u_char  c;
-    size_t  i;
-
-    for (i = 0; i < token->len; i++) {
-        c = ngx_tolower(token->data[i]);
-
-        if ((c < 'a' || c > 'z') && (c < '0' || c > '9')
-            && c != '-' && c != '_' && c != '.')
-        {
-            return 0;
-        }
-    }
-
-    return i > 0 && i <= PLATFORM_TOKEN;
+    return token->len > 0 && token->len <= PLATFORM_TOKEN
+           && ngx_guildlog_is_letters(token, "-_.");
 }
 
 

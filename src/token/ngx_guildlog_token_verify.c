@@ -20,6 +20,10 @@
 
 /* how far the clock of who made a token may be ahead of ours */
 #define TOKEN_VERIFY_LEEWAY_S    30
+
+/* of base64url, and of the id of a token, beside letters and digits */
+#define TOKEN_VERIFY_BEYOND      "-_"
+
 #define TOKEN_VERIFY_DIGEST      32    /* bytes of a SHA-256 */
 #define TOKEN_VERIFY_KEY_MAX     512
 #define TOKEN_VERIFY_POOL_SIZE   4096
@@ -62,8 +66,6 @@ static ngx_guildlog_auth_e token_verify_signature(token_verify_t *t);
 static ngx_guildlog_auth_e token_verify_signed_by(token_verify_t *t,
     const ngx_guildlog_token_key_t *key);
 static ngx_guildlog_auth_e token_verify_claims(token_verify_t *t);
-static ngx_int_t token_verify_jti(const u_char *p, size_t len);
-static ngx_uint_t token_verify_is_letter(u_char ch);
 static ngx_int_t token_verify_seconds(json_t *value, int64_t *seconds);
 static ngx_uint_t token_verify_is(json_t *value, const void *data, size_t len);
 static ngx_guildlog_auth_e token_verify_use(
@@ -164,7 +166,7 @@ token_verify_shape(const ngx_str_t *text)
             continue;
         }
 
-        if (!token_verify_is_letter(ch)) {
+        if (!ngx_guildlog_is_letter(ch, TOKEN_VERIFY_BEYOND)) {
             return NGX_DECLINED;
         }
 
@@ -409,9 +411,15 @@ token_verify_claims(token_verify_t *t)
     sub = ngx_guildlog_json_text(json_object_get(t->payload, "sub"));
     jti = ngx_guildlog_json_text(json_object_get(t->payload, "jti"));
 
+    /*
+     * Invariant: no id begins with "~", which is how a session is told from the
+     * id of a token; see sql/functions/core/session.sql.
+     */
+
     if (ngx_guildlog_value_id(sub.data, sub.len, NGX_GUILDLOG_VALUE_GUILD)
         != NGX_OK
-        || token_verify_jti(jti.data, jti.len) != NGX_OK)
+        || jti.len == 0 || jti.len > NGX_GUILDLOG_TOKEN_JTI_MAX
+        || !ngx_guildlog_is_letters(&jti, TOKEN_VERIFY_BEYOND))
     {
         return NGX_GUILDLOG_AUTH_CLAIMS;
     }
@@ -449,40 +457,6 @@ token_verify_claims(token_verify_t *t)
     }
 
     return NGX_GUILDLOG_AUTH_CLAIMS;
-}
-
-
-/*
- * Invariant: no id begins with "~", which is how a session is told from the id
- * of a token; see sql/functions/core/session.sql.
- */
-
-static ngx_int_t
-token_verify_jti(const u_char *p, size_t len)
-{
-    size_t  i;
-
-    if (len == 0 || len > NGX_GUILDLOG_TOKEN_JTI_MAX) {
-        return NGX_DECLINED;
-    }
-
-    for (i = 0; i < len; i++) {
-        if (!token_verify_is_letter(p[i])) {
-            return NGX_DECLINED;
-        }
-    }
-
-    return NGX_OK;
-}
-
-
-/* a character of base64url, or of the id of a token */
-
-static ngx_uint_t
-token_verify_is_letter(u_char ch)
-{
-    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')
-           || (ch >= '0' && ch <= '9') || ch == '-' || ch == '_';
 }
 
 
