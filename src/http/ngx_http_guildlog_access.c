@@ -428,7 +428,6 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
 {
     ngx_int_t            rc;
     const seat_rule_t   *seats;
-    ngx_http_cleanup_t  *cln;
     ngx_guildlog_seat_e  kind;
 
     /* there is no token on the operator plane */
@@ -443,8 +442,9 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
     kind = call->route->kind == NGX_GUILDLOG_STREAM ? NGX_GUILDLOG_SEAT_STREAM
                                                     : NGX_GUILDLOG_SEAT_EXPORT;
 
-    cln = ngx_http_cleanup_add(call->request, 0);
-    if (cln == NULL) {
+    if (ngx_http_guildlog_call_at_end(call->request, seat_cleanup, call)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
@@ -458,11 +458,6 @@ ngx_http_guildlog_seat(ngx_http_guildlog_call_t *call)
                    "guildlog seat of kind %ui: %i", (ngx_uint_t) kind, rc);
 
     if (rc == NGX_OK) {
-        if (call->seat) {
-            cln->handler = seat_cleanup;
-            cln->data = call;
-        }
-
         return NGX_OK;
     }
 
@@ -483,5 +478,8 @@ seat_cleanup(void *data)
 {
     ngx_http_guildlog_call_t *call = data;
 
-    ngx_guildlog_seats_give_back(ngx_http_guildlog_worker.seats, call->seat);
+    if (call->seat) {
+        ngx_guildlog_seats_give_back(ngx_http_guildlog_worker.seats,
+                                     call->seat);
+    }
 }

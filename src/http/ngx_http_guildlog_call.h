@@ -174,9 +174,13 @@ ngx_int_t ngx_http_guildlog_call_primary(ngx_http_guildlog_call_t *call,
 ngx_int_t ngx_http_guildlog_call_bot(ngx_http_guildlog_call_t *call,
     ngx_uint_t pro);
 
-/* goes on in the next iteration of the event loop: NGX_AGAIN, or NGX_ERROR */
+/* goes on in the next iteration of the event loop; NGX_AGAIN */
 ngx_int_t ngx_http_guildlog_call_yield(ngx_http_guildlog_call_t *call,
     ngx_http_guildlog_slice_pt sliced);
+
+/* calls the handler when the request ends; NGX_ERROR: out of memory */
+ngx_int_t ngx_http_guildlog_call_at_end(ngx_http_request_t *r,
+    ngx_http_cleanup_pt handler, void *data);
 
 /* the request ends when its client leaves; NGX_ERROR: no event tells of that */
 ngx_int_t ngx_http_guildlog_call_watch(ngx_http_request_t *r);

@@ -466,7 +466,6 @@ login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
     ngx_int_t                     rc;
     ngx_str_t                     cookie, args[2];
     login_wait_t                 *wait;
-    ngx_http_cleanup_t           *cln;
     ngx_guildlog_login_person_t   person;
 
     rc = session_is_foreign(r, login);
@@ -488,9 +487,9 @@ login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
     }
 
     wait = ngx_pcalloc(r->pool, sizeof(login_wait_t));
-    cln = ngx_http_cleanup_add(r, 0);
 
-    if (rc != NGX_OK || wait == NULL || cln == NULL
+    if (rc != NGX_OK || wait == NULL
+        || ngx_http_guildlog_call_at_end(r, login_cleanup, wait) != NGX_OK
         || ngx_guildlog_login_flow_session(r->pool, &person, "r0", &args[0])
            != NGX_OK)
     {
@@ -501,9 +500,6 @@ login_logout(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
 
     wait->request = r;
     wait->login = login;
-
-    cln->handler = login_cleanup;
-    cln->data = wait;
 
     wait->query = ngx_guildlog_db_pool_submit(
                       ngx_http_guildlog_worker.pools[login->database->index],

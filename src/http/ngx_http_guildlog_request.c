@@ -22,7 +22,6 @@ static ngx_int_t request_skip(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_bind_body(ngx_http_guildlog_call_t *call);
 static ngx_int_t request_submit(ngx_http_guildlog_call_t *call);
 static void call_ctx_cleanup(void *data);
-static void call_yield_cleanup(void *data);
 static void call_slice(ngx_event_t *ev);
 static ngx_guildlog_db_pool_t *call_pool(ngx_http_guildlog_call_t *call);
 static void call_done(void *data, ngx_guildlog_db_result_t *result);
@@ -84,15 +83,15 @@ ngx_int_t
 ngx_http_guildlog_request_handler(ngx_http_request_t *r)
 {
     ngx_int_t                  rc;
-    ngx_http_cleanup_t        *cln;
     ngx_http_guildlog_ctx_t   *ctx;
     ngx_http_guildlog_call_t  *call;
 
     call = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_call_t));
-    cln = ngx_http_cleanup_add(r, 0);
     ctx = ngx_http_guildlog_call_ctx(r, 1);
 
-    if (call == NULL || cln == NULL || ctx == NULL) {
+    if (call == NULL || ctx == NULL
+        || ngx_http_guildlog_call_at_end(r, request_cleanup, call) != NGX_OK)
+    {
         return ngx_http_guildlog_response_final(r, NGX_ERROR);
     }
 
@@ -102,9 +101,6 @@ ngx_http_guildlog_request_handler(ngx_http_request_t *r)
     ctx->served = 1;
 
     ngx_queue_insert_tail(&request_all, &call->queue);
-
-    cln->handler = request_cleanup;
-    cln->data = call;
 
     rc = request_admit(call);
 
@@ -139,13 +135,10 @@ request_cleanup(void *data)
 
     ngx_queue_remove(&call->queue);
 
-    if (call->query) {
-        ngx_log_debug0(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
-                       "guildlog detaches its query");
+    ngx_guildlog_event_stop(&call->slice);
 
-        ngx_guildlog_db_pool_detach(call->query);
-        call->query = NULL;
-    }
+    ngx_guildlog_db_pool_detach(call->query);
+    call->query = NULL;
 }
 
 
@@ -691,20 +684,11 @@ ngx_http_guildlog_call_yield(ngx_http_guildlog_call_t *call,
     ngx_http_guildlog_slice_pt sliced)
 {
     ngx_http_request_t  *r;
-    ngx_http_cleanup_t  *cln;
 
     call->sliced = sliced;
 
     if (call->slice.handler == NULL) {
         r = call->request;
-
-        cln = ngx_http_cleanup_add(r, 0);
-        if (cln == NULL) {
-            return NGX_ERROR;
-        }
-
-        cln->handler = call_yield_cleanup;
-        cln->data = call;
 
         call->fd = r->connection->fd;
 
@@ -720,15 +704,6 @@ ngx_http_guildlog_call_yield(ngx_http_guildlog_call_t *call,
     ngx_guildlog_event_next(&call->slice);
 
     return NGX_AGAIN;
-}
-
-
-static void
-call_yield_cleanup(void *data)
-{
-    ngx_http_guildlog_call_t *call = data;
-
-    ngx_guildlog_event_stop(&call->slice);
 }
 
 
@@ -960,6 +935,24 @@ ngx_http_guildlog_call_primary(ngx_http_guildlog_call_t *call,
     call->query = ngx_guildlog_db_pool_move(result, call_pool(call));
 
     return call->query ? NGX_AGAIN : NGX_ERROR;
+}
+
+
+ngx_int_t
+ngx_http_guildlog_call_at_end(ngx_http_request_t *r,
+    ngx_http_cleanup_pt handler, void *data)
+{
+    ngx_http_cleanup_t  *cln;
+
+    cln = ngx_http_cleanup_add(r, 0);
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    cln->handler = handler;
+    cln->data = data;
+
+    return NGX_OK;
 }
 
 

@@ -166,7 +166,6 @@ ngx_http_guildlog_search_start(ngx_http_guildlog_call_t *call,
     const ngx_str_t *below, const ngx_str_t *known, ngx_uint_t limit,
     ngx_http_guildlog_search_pt found, ngx_http_guildlog_result_pt failed)
 {
-    ngx_http_cleanup_t          *cln;
     ngx_http_request_t          *r;
     ngx_http_guildlog_search_t  *search;
 
@@ -185,18 +184,12 @@ ngx_http_guildlog_search_start(ngx_http_guildlog_call_t *call,
         ngx_memcpy(search->args, call->args, sizeof(search->args));
 
         if (ngx_http_guildlog_filter_read(&search->filter, r->pool, call->args)
-            != NGX_OK)
+            != NGX_OK
+            || ngx_http_guildlog_call_at_end(r, search_cleanup, search)
+               != NGX_OK)
         {
             return NGX_ERROR;
         }
-
-        cln = ngx_http_cleanup_add(r, 0);
-        if (cln == NULL) {
-            return NGX_ERROR;
-        }
-
-        cln->handler = search_cleanup;
-        cln->data = search;
 
         call->search = search;
     }

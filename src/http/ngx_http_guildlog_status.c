@@ -788,9 +788,8 @@ status_form_line(ngx_http_guildlog_status_form_t *form, const char *fmt, ...)
 static ngx_int_t
 health(ngx_http_request_t *r)
 {
-    ngx_int_t            rc;
-    health_ask_t        *ask;
-    ngx_http_cleanup_t  *cln;
+    ngx_int_t      rc;
+    health_ask_t  *ask;
 
     if (health_is(r, "/live")) {
         return health_answer(r, NULL);
@@ -800,17 +799,15 @@ health(ngx_http_request_t *r)
         return NGX_DECLINED;
     }
 
-    cln = ngx_http_cleanup_add(r, sizeof(health_ask_t));
-    if (cln == NULL) {
+    ask = ngx_pcalloc(r->pool, sizeof(health_ask_t));
+
+    if (ask == NULL
+        || ngx_http_guildlog_call_at_end(r, health_cleanup, ask) != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
-    ask = cln->data;
     ask->request = r;
-    ask->query = NULL;
-    ask->database = 0;
-
-    cln->handler = health_cleanup;
 
     rc = health_ask(ask);
 

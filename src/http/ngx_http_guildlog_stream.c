@@ -130,7 +130,6 @@ stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 static ngx_int_t
 stream_listener(ngx_http_guildlog_call_t *call)
 {
-    ngx_http_cleanup_t            *cln;
     ngx_http_request_t            *r;
     ngx_http_guildlog_filter_t     filter;
     ngx_http_guildlog_listener_t  *listener;
@@ -138,26 +137,16 @@ stream_listener(ngx_http_guildlog_call_t *call)
     r = call->request;
 
     listener = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_listener_t));
-    if (listener == NULL) {
-        return NGX_ERROR;
-    }
 
-    cln = ngx_http_cleanup_add(r, 0);
-    if (cln == NULL) {
-        return NGX_ERROR;
-    }
-
-    cln->handler = stream_cleanup;
-    cln->data = listener;
-
-    listener->call = call;
-
-    if (ngx_http_guildlog_filter_read(&filter, r->pool, call->args)
-        != NGX_OK)
+    if (listener == NULL
+        || ngx_http_guildlog_filter_read(&filter, r->pool, call->args)
+           != NGX_OK
+        || ngx_http_guildlog_call_at_end(r, stream_cleanup, listener) != NGX_OK)
     {
         return NGX_ERROR;
     }
 
+    listener->call = call;
     listener->match = filter.match;
     listener->match.types = filter.shown;
 

@@ -57,7 +57,6 @@ typedef ngx_int_t (*ngx_http_guildlog_probes_pt)(
 
 
 struct ngx_http_guildlog_trouble_s {
-    ngx_http_guildlog_call_t      *call;
     ngx_http_guildlog_probe_t      probes[PROBES];
     ngx_uint_t                     n;
     ngx_uint_t                     pending;
@@ -359,24 +358,17 @@ trouble_ask_conf(ngx_http_guildlog_call_t *call)
 static ngx_http_guildlog_trouble_t *
 trouble_ask_create(ngx_http_guildlog_call_t *call)
 {
-    ngx_http_cleanup_t           *cln;
     ngx_http_guildlog_trouble_t  *trouble;
 
     trouble = ngx_pcalloc(call->request->pool,
                           sizeof(ngx_http_guildlog_trouble_t));
-    if (trouble == NULL) {
+    if (trouble == NULL
+        || ngx_http_guildlog_call_at_end(call->request, trouble_ask_cleanup,
+                                         trouble)
+           != NGX_OK)
+    {
         return NULL;
     }
-
-    cln = ngx_http_cleanup_add(call->request, 0);
-    if (cln == NULL) {
-        return NULL;
-    }
-
-    cln->handler = trouble_ask_cleanup;
-    cln->data = trouble;
-
-    trouble->call = call;
 
     call->trouble = trouble;
 

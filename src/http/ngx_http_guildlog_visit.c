@@ -226,16 +226,9 @@ static ngx_int_t
 visit_join(ngx_http_guildlog_visit_t *visit, ngx_http_request_t *r,
     ngx_http_guildlog_visitor_t *visitor)
 {
-    ngx_http_cleanup_t  *cln;
-
-    cln = ngx_http_cleanup_add(r, 0);
-
-    if (cln == NULL) {
+    if (ngx_http_guildlog_call_at_end(r, visit_leave, visitor) != NGX_OK) {
         return NGX_ERROR;
     }
-
-    cln->handler = visit_leave;
-    cln->data = visitor;
 
     visitor->visit = visit;
     ngx_queue_insert_tail(&visit->visitors, &visitor->queue);
