@@ -243,7 +243,7 @@ route_match_change(ngx_guildlog_value_t *v, json_t *change,
 
     method = route_match_method(
                        json_string_value(json_object_get(change, "method")));
-    name = ngx_guildlog_json_text(json_object_get(change, "path"));
+    name = ngx_guildlog_json_get(change, "path");
 
     if (ngx_guildlog_print(v->pool, &path, "/servers/-%V", &name) != NGX_OK) {
         return NGX_ERROR;

@@ -395,6 +395,13 @@ ngx_guildlog_json_text(const json_t *json)
 }
 
 
+ngx_str_t
+ngx_guildlog_json_get(const json_t *object, const char *key)
+{
+    return ngx_guildlog_json_text(json_object_get(object, key));
+}
+
+
 /* 17 digits tell all doubles apart; most need fewer */
 
 u_char *

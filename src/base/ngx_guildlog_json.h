@@ -58,6 +58,7 @@ ngx_uint_t ngx_guildlog_json_parse_is_half(const json_error_t *cause);
 
 /* the bytes of a string, in its tree; empty where it is none */
 ngx_str_t ngx_guildlog_json_text(const json_t *json);
+ngx_str_t ngx_guildlog_json_get(const json_t *object, const char *key);
 
 /* the shortest text that is read as that number; returns its end */
 u_char *ngx_guildlog_json_real(u_char *p, double n);

@@ -589,7 +589,7 @@ events_count(ngx_http_guildlog_events_t *events,
         index = json_integer_value(json_object_get(error, "index"));
 
         if (index < events->put.packets.nelts) {
-            text = ngx_guildlog_json_text(json_object_get(error, "error"));
+            text = ngx_guildlog_json_get(error, "error");
 
             event[packet[index]].retry =
                                 json_is_true(json_object_get(error, "retry"));

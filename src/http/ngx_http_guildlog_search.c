@@ -332,7 +332,7 @@ search_opened(ngx_http_guildlog_search_t *search)
 
     head->erased = json_is_integer(value) ? json_integer_value(value) : -1;
     head->walled = json_is_true(json_object_get(json, "walled"));
-    head->state = ngx_guildlog_json_text(json_object_get(json, "state"));
+    head->state = ngx_guildlog_json_get(json, "state");
 
     result = ngx_guildlog_find_create(search->pool, &search->filter.match,
                                       head->low, head->high, head->top,

@@ -570,8 +570,7 @@ trouble_test_asked(ngx_http_guildlog_call_t *call,
 
     if (send) {
         probe = trouble_ask_add(call);
-        probe->channel = ngx_guildlog_json_text(json_object_get(send,
-                                                                "channelId"));
+        probe->channel = ngx_guildlog_json_get(send, "channelId");
 
         if (trouble_test_build(probe, send) == NGX_OK) {
             trouble_ask_start(call, TROUBLE_TEST_MS);
@@ -595,7 +594,7 @@ trouble_test_asked(ngx_http_guildlog_call_t *call,
         return NGX_ERROR;
     }
 
-    error = ngx_guildlog_json_text(json_object_get(word, "error"));
+    error = ngx_guildlog_json_get(word, "error");
 
     return ngx_http_guildlog_response_error(call->request,
                                             NGX_HTTP_TOO_MANY_REQUESTS, &error);
@@ -611,10 +610,10 @@ trouble_test_build(ngx_http_guildlog_probe_t *probe, json_t *send)
 
     pool = probe->call->request->pool;
 
-    lane = ngx_guildlog_json_text(json_object_get(send, "lane"));
-    webhook = ngx_guildlog_json_text(json_object_get(send, "webhookId"));
-    secret = ngx_guildlog_json_text(json_object_get(send, "secret"));
-    message = ngx_guildlog_json_text(json_object_get(send, "message"));
+    lane = ngx_guildlog_json_get(send, "lane");
+    webhook = ngx_guildlog_json_get(send, "webhookId");
+    secret = ngx_guildlog_json_get(send, "secret");
+    message = ngx_guildlog_json_get(send, "message");
 
     conf = trouble_ask_conf(probe->call);
 

@@ -325,7 +325,7 @@ visit_access(ngx_http_guildlog_visit_t *visit, json_t *json)
         return NGX_HTTP_OK;
     }
 
-    sealed = ngx_guildlog_json_text(json_object_get(json, "access"));
+    sealed = ngx_guildlog_json_get(json, "access");
 
     rc = ngx_guildlog_login_cookie_open_access(visit->pool,
                                                &visit->login->keys, &sealed,

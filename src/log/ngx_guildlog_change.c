@@ -199,7 +199,7 @@ change_read(change_t *c, const json_t *change, ngx_uint_t locale,
 
     c->old = change_get(change, "old");
     c->new = change_get(change, "new");
-    c->name = ngx_guildlog_json_text(json_object_get(change, "key"));
+    c->name = ngx_guildlog_json_get(change, "key");
 
     c->locale = (locale < ngx_guildlog_change_locales) ? locale : 0;
     c->write = write;
@@ -383,10 +383,10 @@ change_any(const change_t *c, const json_t *value)
         return;
 
     case JSON_OBJECT:
-        text = ngx_guildlog_json_text(json_object_get(value, "name"));
+        text = ngx_guildlog_json_get(value, "name");
 
         if (text.len == 0) {
-            text = ngx_guildlog_json_text(json_object_get(value, "id"));
+            text = ngx_guildlog_json_get(value, "id");
         }
 
         break;
@@ -527,7 +527,7 @@ change_id(const change_t *c, const json_t *value)
     ngx_memzero(&piece, sizeof(piece));
 
     piece.kind = change_kinds[c->kind].of;
-    piece.text = ngx_guildlog_json_text(json_object_get(value, "name"));
+    piece.text = ngx_guildlog_json_get(value, "name");
     piece.id = ngx_guildlog_json_text(json_is_object(value)
                                       ? json_object_get(value, "id") : value);
 

@@ -190,7 +190,7 @@ csv_text(csv_row_t *row, const char *object, const char *field)
 
     from = object ? json_object_get(row->entry, object) : row->entry;
 
-    s = ngx_guildlog_json_text(json_object_get(from, field));
+    s = ngx_guildlog_json_get(from, field);
     csv_cell(row, &s, 1);
 }
 
@@ -203,7 +203,7 @@ csv_id(csv_row_t *row, const char *object, const char *field)
     ngx_str_t   s;
 
     from = object ? json_object_get(row->entry, object) : row->entry;
-    s = ngx_guildlog_json_text(json_object_get(from, field));
+    s = ngx_guildlog_json_get(from, field);
 
     if (!row->csv->text_ids || s.len == 0) {
         csv_cell(row, &s, 1);
@@ -294,7 +294,7 @@ csv_summary_write(void *data, ngx_guildlog_place_e place,
         /* what has no name is called by its id */
 
         if (s.len == 0) {
-            s = ngx_guildlog_json_text(json_object_get(value, "id"));
+            s = ngx_guildlog_json_get(value, "id");
         }
 
         csv_summary_add(sentence, s.data, s.len);

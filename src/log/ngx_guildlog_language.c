@@ -230,10 +230,8 @@ ngx_guildlog_sentence_has(const json_t *entry)
         }
     }
 
-    executor = ngx_guildlog_json_text(
-                   json_object_get(json_object_get(entry, "executor"), "id"));
-    target = ngx_guildlog_json_text(
-                   json_object_get(json_object_get(entry, "target"), "id"));
+    executor = ngx_guildlog_json_get(json_object_get(entry, "executor"), "id");
+    target = ngx_guildlog_json_get(json_object_get(entry, "target"), "id");
 
     if (executor.len == 1 && executor.data[0] == '0') {
         has &= ~(1 << NGX_GUILDLOG_PLACE_EXECUTOR);

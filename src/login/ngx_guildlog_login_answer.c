@@ -27,8 +27,8 @@ ngx_guildlog_login_answer_token(const json_t *json, ngx_str_t *access)
     u_char     *p;
     ngx_str_t   type;
 
-    *access = ngx_guildlog_json_text(json_object_get(json, "access_token"));
-    type = ngx_guildlog_json_text(json_object_get(json, "token_type"));
+    *access = ngx_guildlog_json_get(json, "access_token");
+    type = ngx_guildlog_json_get(json, "token_type");
 
     if (access->len == 0 || access->len > ANSWER_TOKEN
         || type.len != sizeof("Bearer") - 1
@@ -51,14 +51,12 @@ ngx_int_t
 ngx_guildlog_login_answer_user(const json_t *json,
     ngx_guildlog_login_person_t *person)
 {
-    person->user = ngx_guildlog_json_text(json_object_get(json, "id"));
-    person->name = ngx_guildlog_json_text(json_object_get(json,
-                                                          "global_name"));
+    person->user = ngx_guildlog_json_get(json, "id");
+    person->name = ngx_guildlog_json_get(json, "global_name");
     person->avatar = answer_icon(json_object_get(json, "avatar"));
 
     if (person->name.len == 0) {
-        person->name = ngx_guildlog_json_text(json_object_get(json,
-                                                              "username"));
+        person->name = ngx_guildlog_json_get(json, "username");
     }
 
     if (person->name.len == 0) {
@@ -94,7 +92,7 @@ ngx_guildlog_login_answer_guilds(ngx_pool_t *pool, const json_t *json,
     person->guilds = s;
 
     json_array_foreach(json, i, guild) {
-        id = ngx_guildlog_json_text(json_object_get(guild, "id"));
+        id = ngx_guildlog_json_get(guild, "id");
 
         if (!ngx_guildlog_value_is_id(&id)) {
             return NGX_DECLINED;
@@ -126,7 +124,7 @@ answer_manages(const json_t *guild)
         return 1;
     }
 
-    text = ngx_guildlog_json_text(json_object_get(guild, "permissions"));
+    text = ngx_guildlog_json_get(guild, "permissions");
     bits = 0;
 
     for (p = text.data; p < text.data + text.len; p++) {

@@ -391,13 +391,13 @@ message_file(const ngx_guildlog_message_item_t *item, ngx_pool_t *pool,
     size = 0;
 
     json_array_foreach(messages, i, message) {
-        s = ngx_guildlog_json_text(json_object_get(message, "content"));
+        s = ngx_guildlog_json_get(message, "content");
         size += MESSAGE_FILE_ROW + s.len;
 
         files = json_object_get(message, "attachments");
 
         json_array_foreach(files, j, file) {
-            s = ngx_guildlog_json_text(json_object_get(file, "name"));
+            s = ngx_guildlog_json_get(file, "name");
             size += sizeof("[]\n") + s.len;
         }
     }
@@ -430,9 +430,9 @@ message_file_row(u_char *p, const json_t *message)
     ngx_tm_t    tm;
     ngx_str_t   id, author, text;
 
-    id = ngx_guildlog_json_text(json_object_get(message, "id"));
-    author = ngx_guildlog_json_text(json_object_get(message, "authorId"));
-    text = ngx_guildlog_json_text(json_object_get(message, "content"));
+    id = ngx_guildlog_json_get(message, "id");
+    author = ngx_guildlog_json_get(message, "authorId");
+    text = ngx_guildlog_json_get(message, "content");
     value = json_object_get(message, "timestamp");
 
     if (json_is_integer(value)) {
@@ -463,7 +463,7 @@ message_file_row(u_char *p, const json_t *message)
     files = json_object_get(message, "attachments");
 
     json_array_foreach(files, i, file) {
-        text = ngx_guildlog_json_text(json_object_get(file, "name"));
+        text = ngx_guildlog_json_get(file, "name");
 
         *p++ = '[';
         p = message_file_put(p, &text, 0);

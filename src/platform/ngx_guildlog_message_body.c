@@ -338,14 +338,12 @@ message_body_what(ngx_guildlog_message_item_t *item, ngx_str_t *before,
     n = json_array_size(messages);
     edit = (n == 2 && (item->marks & NGX_GUILDLOG_MARK_EDIT));
 
-    ngx_guildlog_message_item_get(item->json, "content", before);
-    ngx_guildlog_message_item_get(item->json, "contentAfter", after);
+    *before = ngx_guildlog_json_get(item->json, "content");
+    *after = ngx_guildlog_json_get(item->json, "contentAfter");
 
     if (before->len == 0 && after->len == 0 && (n == 1 || edit)) {
-        ngx_guildlog_message_item_get(json_array_get(messages, 0), "content",
-                                      before);
-        ngx_guildlog_message_item_get(json_array_get(messages, 1), "content",
-                                      after);
+        *before = ngx_guildlog_json_get(json_array_get(messages, 0), "content");
+        *after = ngx_guildlog_json_get(json_array_get(messages, 1), "content");
     }
 
     if (n <= 1 || edit) {
@@ -397,8 +395,8 @@ message_body_line(ngx_guildlog_message_item_t *item,
     size_t     files;
     ngx_str_t  author, content;
 
-    ngx_guildlog_message_item_get(message, "authorId", &author);
-    ngx_guildlog_message_item_get(message, "content", &content);
+    author = ngx_guildlog_json_get(message, "authorId");
+    content = ngx_guildlog_json_get(message, "content");
 
     files = json_array_size(json_object_get(message, "attachments"));
 

@@ -88,7 +88,7 @@ ngx_guildlog_message_item_read(ngx_guildlog_message_item_t *item,
     type = -1;
     (void) json_unpack(item->json, "{s:I}", "type", &type);
 
-    ngx_guildlog_message_item_get(item->json, "id", &item->id);
+    item->id = ngx_guildlog_json_get(item->json, "id");
 
     if (type < 0 || type >= NGX_GUILDLOG_TYPES
         || !ngx_guildlog_value_is_id(&item->id))
@@ -220,9 +220,9 @@ message_item_name(const ngx_guildlog_message_item_t *item,
 
     named = json_object_get(item->json, key);
 
-    ngx_guildlog_message_item_get(named, "id", &who->id);
-    ngx_guildlog_message_item_get(named, "name", &who->name);
-    ngx_guildlog_message_item_get(named, "avatar", &who->avatar);
+    who->id = ngx_guildlog_json_get(named, "id");
+    who->name = ngx_guildlog_json_get(named, "name");
+    who->avatar = ngx_guildlog_json_get(named, "avatar");
 
     who->known = ngx_guildlog_value_is_id(&who->id);
     who->zero = who->id.len == 1 && who->id.data[0] == '0';
@@ -240,24 +240,16 @@ message_item_alert(ngx_guildlog_message_item_t *item)
 
     static const ngx_str_t  alert = ngx_string("alert");
 
-    ngx_guildlog_message_item_get(item->json, "action", &action);
+    action = ngx_guildlog_json_get(item->json, "action");
 
     item->alert = item->type == NGX_GUILDLOG_TYPE_ALERT && item->executor.zero
                   && ngx_guildlog_str_eq(&action, &alert);
 
-    ngx_guildlog_message_item_get(item->json, "role_id", &item->role);
+    item->role = ngx_guildlog_json_get(item->json, "role_id");
 
     if (!item->alert || !ngx_guildlog_value_is_id(&item->role)) {
         ngx_str_null(&item->role);
     }
-}
-
-
-void
-ngx_guildlog_message_item_get(const json_t *object, const char *key,
-    ngx_str_t *s)
-{
-    *s = ngx_guildlog_json_text(json_object_get(object, key));
 }
 
 
@@ -360,7 +352,7 @@ ngx_guildlog_message_link_id(ngx_guildlog_message_item_t *item,
 
     messages = json_object_get(item->json, key);
 
-    ngx_guildlog_message_item_get(json_array_get(messages, 0), "id", &id);
+    id = ngx_guildlog_json_get(json_array_get(messages, 0), "id");
 
     if (!(item->marks & NGX_GUILDLOG_MARK_JUMP)
         && json_array_size(messages) == 1 && ngx_guildlog_value_is_id(&id))
@@ -436,7 +428,7 @@ ngx_guildlog_message_link_jump(const ngx_guildlog_message_item_t *item,
 
     messages = json_object_get(item->json, "messages");
 
-    ngx_guildlog_message_item_get(json_array_get(messages, 0), "id", &id);
+    id = ngx_guildlog_json_get(json_array_get(messages, 0), "id");
 
     if (item->channel.known && ngx_guildlog_value_is_id(&id)) {
         (void) ngx_guildlog_message_text_add(text,
@@ -470,7 +462,7 @@ ngx_guildlog_message_link_image(ngx_guildlog_message_item_t *item,
     image = json_object_get(item->json, key);
 
     for (i = 0; i < 2; i++) {
-        url = ngx_guildlog_json_text(json_object_get(image, sides[i]));
+        url = ngx_guildlog_json_get(image, sides[i]);
         word = ngx_guildlog_language_label(labels[i], item->conf->locale);
 
         if (!message_link_is_plain(&url)) {
@@ -498,10 +490,10 @@ ngx_guildlog_message_link_picture(const ngx_guildlog_message_item_t *item)
     ngx_str_t   url;
 
     image = json_object_get(item->json, "image");
-    url = ngx_guildlog_json_text(json_object_get(image, "after"));
+    url = ngx_guildlog_json_get(image, "after");
 
     if (!message_link_is_plain(&url)) {
-        url = ngx_guildlog_json_text(json_object_get(image, "before"));
+        url = ngx_guildlog_json_get(image, "before");
     }
 
     if (!message_link_is_plain(&url)) {

@@ -294,7 +294,7 @@ message_parts_role(ngx_guildlog_message_item_t *item,
     ngx_str_t   id;
     ngx_uint_t  told, known;
 
-    ngx_guildlog_message_item_get(item->json, "role_id", &id);
+    id = ngx_guildlog_json_get(item->json, "role_id");
 
     told = item->told & (1 << NGX_GUILDLOG_PLACE_ROLE);
     known = ngx_guildlog_value_is_id(&id);
@@ -326,7 +326,7 @@ message_parts_text(ngx_guildlog_message_item_t *item,
 {
     ngx_str_t  s;
 
-    ngx_guildlog_message_item_get(item->json, key, &s);
+    s = ngx_guildlog_json_get(item->json, key);
 
     if (s.len && ngx_guildlog_str_eq(&s, &item->target.name)) {
         return;
@@ -346,7 +346,7 @@ message_parts_words(ngx_guildlog_message_item_t *item,
     ngx_str_t   s;
     ngx_uint_t  flags;
 
-    ngx_guildlog_message_item_get(item->json, key, &s);
+    s = ngx_guildlog_json_get(item->json, key);
 
     flags = NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN|NGX_GUILDLOG_MESSAGE_TEXT_SAID;
 
@@ -390,8 +390,8 @@ message_parts_emoji(ngx_guildlog_message_item_t *item,
 
     emoji = json_object_get(item->json, key);
 
-    ngx_guildlog_message_item_get(emoji, "id", &id);
-    ngx_guildlog_message_item_get(emoji, "name", &name);
+    id = ngx_guildlog_json_get(emoji, "id");
+    name = ngx_guildlog_json_get(emoji, "name");
 
     if (ngx_guildlog_value_is_id(&id) && name.len >= 2 && name.len <= 32
         && ngx_guildlog_is_letters(&name, "_"))
@@ -488,7 +488,7 @@ message_parts_file(ngx_guildlog_message_text_t *text, const json_t *file)
     ngx_str_t    name;
     json_int_t   tenths;
 
-    ngx_guildlog_message_item_get(file, "name", &name);
+    name = ngx_guildlog_json_get(file, "name");
 
     if (ngx_guildlog_message_text_user(text, &name, MESSAGE_PARTS_FILE_NAME,
                                        NGX_GUILDLOG_MESSAGE_TEXT_MARKDOWN)
@@ -589,7 +589,7 @@ message_sentence_name(ngx_guildlog_message_item_t *item,
     ngx_uint_t                   max;
     ngx_guildlog_message_text_t  before;
 
-    ngx_guildlog_message_item_get(item->json, "role_id", &id);
+    id = ngx_guildlog_json_get(item->json, "role_id");
 
     if (ngx_strcmp(key, "role") == 0 && ngx_guildlog_value_is_id(&id)
         && !item->gone)
@@ -598,7 +598,7 @@ message_sentence_name(ngx_guildlog_message_item_t *item,
         return;
     }
 
-    ngx_guildlog_message_item_get(item->json, key, &s);
+    s = ngx_guildlog_json_get(item->json, key);
 
     if (ngx_strcmp(key, "name") == 0
         && ngx_guildlog_type_label(item->type, NGX_GUILDLOG_LABEL_NAME)

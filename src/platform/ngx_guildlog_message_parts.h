@@ -148,10 +148,6 @@ const ngx_guildlog_message_who_t *ngx_guildlog_message_item_who(
 const ngx_guildlog_message_who_t *ngx_guildlog_message_item_person(
     const ngx_guildlog_message_item_t *item);
 
-/* a string's bytes in the tree; empty where there is no such string */
-void ngx_guildlog_message_item_get(const json_t *object, const char *key,
-    ngx_str_t *s);
-
 
 /* something under a label, and what is around all of them */
 

@@ -273,8 +273,8 @@ platform_webhook(const json_t *json, void *item)
     ngx_guildlog_platform_webhook_t *webhook = item;
 
     webhook->id = platform_id(json, "id");
-    webhook->token = ngx_guildlog_json_text(json_object_get(json, "token"));
-    webhook->name = ngx_guildlog_json_text(json_object_get(json, "name"));
+    webhook->token = ngx_guildlog_json_get(json, "token");
+    webhook->name = ngx_guildlog_json_get(json, "name");
     webhook->guild_id = platform_guild(json);
     webhook->channel_id = platform_id(json, "channel_id");
     webhook->application_id = platform_id(json, "application_id");
@@ -303,8 +303,8 @@ platform_message(const json_t *json, void *item)
     message->id = platform_id(json, "id");
     message->channel_id = platform_id(json, "channel_id");
     message->webhook_id = platform_id(json, "webhook_id");
-    message->content = ngx_guildlog_json_text(json_object_get(json, "content"));
-    message->footer = ngx_guildlog_json_text(json_object_get(footer, "text"));
+    message->content = ngx_guildlog_json_get(json, "content");
+    message->footer = ngx_guildlog_json_get(footer, "text");
 
     return message->id.len ? NGX_OK : NGX_DECLINED;
 }
@@ -315,7 +315,7 @@ platform_id(const json_t *object, const char *name)
 {
     ngx_str_t  id;
 
-    id = ngx_guildlog_json_text(json_object_get(object, name));
+    id = ngx_guildlog_json_get(object, name);
 
     if (!ngx_guildlog_value_is_id(&id)) {
         ngx_str_null(&id);

@@ -408,8 +408,8 @@ token_verify_claims(token_verify_t *t)
         return NGX_GUILDLOG_AUTH_CLAIMS;
     }
 
-    sub = ngx_guildlog_json_text(json_object_get(t->payload, "sub"));
-    jti = ngx_guildlog_json_text(json_object_get(t->payload, "jti"));
+    sub = ngx_guildlog_json_get(t->payload, "sub");
+    jti = ngx_guildlog_json_get(t->payload, "jti");
 
     /*
      * Invariant: no id begins with "~", which is how a session is told from the
