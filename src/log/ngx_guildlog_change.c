@@ -132,7 +132,7 @@ ngx_guildlog_change_value(const json_t *change, ngx_uint_t locale,
     /* webhooks, stickers and permissions have types of their own */
 
     if (c.kind == NGX_GUILDLOG_CHANGE_IS_TYPE
-        && !(ngx_guildlog_type_marks(type) & NGX_GUILDLOG_MARK_CHANNEL))
+        && !(ngx_guildlog_types[type].marks & NGX_GUILDLOG_MARK_CHANNEL))
     {
         c.kind = NGX_GUILDLOG_CHANGE_IS_TEXT;
     }
@@ -169,7 +169,7 @@ ngx_guildlog_change_value(const json_t *change, ngx_uint_t locale,
 
     if (c.old == NULL
         || (c.new == NULL
-            && ngx_guildlog_type_kind(type) == NGX_GUILDLOG_KIND_GONE))
+            && ngx_guildlog_types[type].kind == NGX_GUILDLOG_KIND_GONE))
     {
         change_items(&c, c.old ? c.old : c.new, "");
         return;

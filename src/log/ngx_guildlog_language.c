@@ -52,27 +52,6 @@ static const sentence_place_t  sentence_places[] = {
 };
 
 
-ngx_guildlog_kind_e
-ngx_guildlog_type_kind(ngx_uint_t type)
-{
-    return ngx_guildlog_types[type].kind;
-}
-
-
-ngx_guildlog_target_e
-ngx_guildlog_type_target(ngx_uint_t type)
-{
-    return ngx_guildlog_types[type].target;
-}
-
-
-ngx_uint_t
-ngx_guildlog_type_marks(ngx_uint_t type)
-{
-    return ngx_guildlog_types[type].marks;
-}
-
-
 ngx_guildlog_label_e
 ngx_guildlog_type_label(ngx_uint_t type, ngx_guildlog_label_e label)
 {

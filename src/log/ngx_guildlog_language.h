@@ -143,10 +143,6 @@ typedef void (*ngx_guildlog_language_pt)(void *data,
     ngx_guildlog_place_e place, const ngx_str_t *text);
 
 
-ngx_guildlog_kind_e ngx_guildlog_type_kind(ngx_uint_t type);
-ngx_guildlog_target_e ngx_guildlog_type_target(ngx_uint_t type);
-ngx_uint_t ngx_guildlog_type_marks(ngx_uint_t type);
-
 /* what a field is called in this type: the target of a message its author */
 ngx_guildlog_label_e ngx_guildlog_type_label(ngx_uint_t type,
     ngx_guildlog_label_e label);

@@ -98,16 +98,16 @@ ngx_guildlog_message_item_read(ngx_guildlog_message_item_t *item,
 
     item->conf = &entry->conf;
     item->type = (ngx_uint_t) type;
-    item->marks = ngx_guildlog_type_marks(item->type);
+    item->marks = ngx_guildlog_types[item->type].marks;
 
     item->ms = json_integer_value(json_object_get(item->json, "timestamp"));
     item->ms = ngx_max(item->ms, 0);
     item->ms = ngx_min(item->ms, NGX_GUILDLOG_MESSAGE_LAST_MS);
 
-    item->gone = ngx_guildlog_type_kind(item->type) == NGX_GUILDLOG_KIND_GONE;
+    item->gone = ngx_guildlog_types[item->type].kind == NGX_GUILDLOG_KIND_GONE;
     item->told = 0;
 
-    target = ngx_guildlog_type_target(item->type);
+    target = ngx_guildlog_types[item->type].target;
 
     message_item_name(item, &item->executor, "executor", 1, NULL);
     message_item_name(item, &item->target, "target",
@@ -188,7 +188,7 @@ ngx_guildlog_message_item_color(const ngx_guildlog_message_item_t *item)
         return message_item_categories[ngx_guildlog_type_category[item->type]];
     }
 
-    return message_item_kinds[ngx_guildlog_type_kind(item->type)];
+    return message_item_kinds[ngx_guildlog_types[item->type].kind];
 }
 
 

@@ -267,16 +267,16 @@ test_types(void)
            NGX_GUILDLOG_LABEL_REASON, "most fields keep their names");
     tap_is(ngx_guildlog_type_label(5, NGX_GUILDLOG_LABEL_UNTIL),
            NGX_GUILDLOG_LABEL_UNTIL, "other words, too");
-    tap_is(ngx_guildlog_type_kind(1), NGX_GUILDLOG_KIND_NEW, "who joins");
-    tap_is(ngx_guildlog_type_kind(39), NGX_GUILDLOG_KIND_GONE, "who goes");
-    tap_is(ngx_guildlog_type_target(39), NGX_GUILDLOG_TARGET_USER,
+    tap_is(ngx_guildlog_types[1].kind, NGX_GUILDLOG_KIND_NEW, "who joins");
+    tap_is(ngx_guildlog_types[39].kind, NGX_GUILDLOG_KIND_GONE, "who goes");
+    tap_is(ngx_guildlog_types[39].target, NGX_GUILDLOG_TARGET_USER,
            "a user is banned");
-    tap_is(ngx_guildlog_type_target(28), NGX_GUILDLOG_TARGET_OTHER,
+    tap_is(ngx_guildlog_types[28].target, NGX_GUILDLOG_TARGET_OTHER,
            "a deleted channel is no target");
-    tap_is(ngx_guildlog_type_marks(6),
+    tap_is(ngx_guildlog_types[6].marks,
            NGX_GUILDLOG_MARK_SAID|NGX_GUILDLOG_MARK_EDIT
            |NGX_GUILDLOG_MARK_JUMP, "an edit has three marks");
-    tap_is(ngx_guildlog_type_marks(39), 0, "a ban has none");
+    tap_is(ngx_guildlog_types[39].marks, 0, "a ban has none");
 }
 
 
