@@ -14,7 +14,6 @@ static void ask_line(void);
 static void ask_line_look(ngx_event_t *ev);
 static ngx_msec_t ask_next(ngx_guildlog_asks_e who);
 static void ask_leave(ngx_http_guildlog_ask_t *ask);
-static void ask_send(ngx_http_guildlog_ask_t *ask);
 static void ask_answered(void *data, ngx_guildlog_client_response_t *response);
 static void ask_fail(ngx_http_guildlog_ask_t *ask, ngx_uint_t late);
 static void ask_late(ngx_event_t *ev);
@@ -125,12 +124,14 @@ ask_line_look(ngx_event_t *ev)
 static ngx_msec_t
 ask_next(ngx_guildlog_asks_e who)
 {
-    ngx_msec_t                ms;
-    ngx_msec_int_t            left;
-    ngx_http_guildlog_ask_t  *ask;
+    ngx_msec_t                        ms;
+    ngx_msec_int_t                    left;
+    ngx_http_guildlog_ask_t          *ask;
+    ngx_guildlog_platform_request_t  *request;
 
     ask = ngx_queue_data(ngx_queue_head(&ask_lines[who]),
                          ngx_http_guildlog_ask_t, queue);
+    request = &ask->request;
 
     left = (ngx_msec_int_t) (ask->until - ngx_current_msec)
            - (ask->answer ? 0 : ASK_LEAST);
@@ -139,36 +140,14 @@ ask_next(ngx_guildlog_asks_e who)
                                           ngx_current_msec, who, ask->rank)
                   : 1;
 
-    if (ms == 0) {
-        ask_send(ask);
+    if (ms && (ngx_msec_int_t) ms < left) {
+        return ms;
+    }
 
-    } else if ((ngx_msec_int_t) ms >= left) {
+    if (ms) {
         ask_fail(ask, 1);
-        ms = 0;
+        return 0;
     }
-
-    return ms;
-}
-
-
-static void
-ask_leave(ngx_http_guildlog_ask_t *ask)
-{
-    if (ask->waits) {
-        ngx_queue_remove(&ask->queue);
-        ask->waits = 0;
-    }
-
-    ngx_guildlog_event_stop(&ask->timer);
-}
-
-
-static void
-ask_send(ngx_http_guildlog_ask_t *ask)
-{
-    ngx_guildlog_platform_request_t  *request;
-
-    request = &ask->request;
 
     ask_leave(ask);
 
@@ -182,6 +161,20 @@ ask_send(ngx_http_guildlog_ask_t *ask)
     if (ask->exchange == NULL) {
         ask_fail(ask, 0);
     }
+
+    return 0;
+}
+
+
+static void
+ask_leave(ngx_http_guildlog_ask_t *ask)
+{
+    if (ask->waits) {
+        ngx_queue_remove(&ask->queue);
+        ask->waits = 0;
+    }
+
+    ngx_guildlog_event_stop(&ask->timer);
 }
 
 

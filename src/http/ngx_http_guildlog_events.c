@@ -72,7 +72,6 @@ static ngx_int_t events_count(ngx_http_guildlog_events_t *events,
 static ngx_int_t events_apart(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t events_next(ngx_http_guildlog_call_t *call);
-static void events_fail(ngx_http_guildlog_events_t *events);
 static ngx_int_t events_answer(ngx_http_guildlog_call_t *call);
 static void events_write(ngx_guildlog_json_t *w, const char *key,
     json_t *value);
@@ -630,42 +629,32 @@ events_apart(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
                                              call->request->connection->log);
     }
 
-    if (events->only) {
-        events_fail(events);
-        return events_next(call);
-    }
-
     event = events->packets.elts;
 
     for (i = 0; i < events->packets.nelts; i++) {
-        if (event[i].error.len == 0 && event[i].guild) {
-            event[i].apart = 1;
+
+        if (event[i].error.len || event[i].guild == 0) {
+            continue;
         }
+
+        if (events->only == 0) {
+            event[i].apart = 1;
+
+        } else if (event[i].guild == events->only) {
+            ngx_str_set(&event[i].error, "is to be sent again");
+            event[i].retry = 1;
+        }
+    }
+
+    if (events->only) {
+        events->failed++;
+        return events_next(call);
     }
 
     ngx_guildlog_stats_count(&ngx_http_guildlog_worker.stats,
                              NGX_GUILDLOG_COUNT_APART, 1);
 
     return events_next(call);
-}
-
-
-static void
-events_fail(ngx_http_guildlog_events_t *events)
-{
-    ngx_uint_t             i;
-    ngx_guildlog_event_t  *event;
-
-    event = events->packets.elts;
-
-    for (i = 0; i < events->packets.nelts; i++) {
-        if (event[i].guild == events->only && event[i].error.len == 0) {
-            ngx_str_set(&event[i].error, "is to be sent again");
-            event[i].retry = 1;
-        }
-    }
-
-    events->failed++;
 }
 
 

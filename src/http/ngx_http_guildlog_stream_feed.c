@@ -52,15 +52,11 @@ static void feed_again(ngx_http_guildlog_feed_t *feed, ngx_uint_t failed);
 static ngx_int_t feed_ask_news(ngx_http_guildlog_feed_t *feed,
     ngx_pool_t *pool);
 static void feed_news(void *data, ngx_guildlog_db_result_t *result);
-static void feed_heard(ngx_http_guildlog_feed_t *feed,
-    ngx_guildlog_db_result_t *result);
 static ngx_uint_t feed_has(ngx_guildlog_db_result_t *result, ngx_uint_t *row,
     ngx_uint_t place);
 static ngx_int_t feed_ask_tokens(ngx_http_guildlog_feed_t *feed,
     ngx_pool_t *pool);
 static void feed_tokens(void *data, ngx_guildlog_db_result_t *result);
-static void feed_revoked(ngx_http_guildlog_feed_t *feed,
-    ngx_guildlog_db_result_t *result, ngx_queue_t *ended);
 static ngx_int_t news_head(ngx_guildlog_db_result_t *result,
     int64_t *until);
 static ngx_http_guildlog_news_t *news_read(
@@ -366,17 +362,40 @@ feed_ask_news(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool)
 }
 
 
+/*
+ * Race: topics may have left or come since the question.  A listener may be
+ * behind although there is no news.
+ */
+
 static void
 feed_news(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_feed_t *feed = data;
+
+    ngx_uint_t                  row;
+    ngx_queue_t                *q;
+    ngx_http_guildlog_topic_t  *topic;
 
     ngx_log_debug2(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
                    "guildlog feed: news of %ui topics, outcome %d",
                    result->rows, result->outcome);
 
     if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
-        feed_heard(feed, result);
+        row = 0;
+
+        ngx_guildlog_queue_each(q, &feed->topics) {
+            topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
+
+            if (feed_has(result, &row, topic->place)) {
+                topic->arrival = ngx_max(topic->arrival,
+                               ngx_guildlog_db_result_number(result, row, 1));
+                topic->behind = 1;
+            }
+
+            if (topic->behind) {
+                fetch_look(topic);
+            }
+        }
 
     } else {
         (void) ngx_http_guildlog_response_failed(result,
@@ -395,36 +414,6 @@ feed_news(void *data, ngx_guildlog_db_result_t *result)
     }
 
     feed_again(feed, result->outcome != NGX_GUILDLOG_DB_ROWS);
-}
-
-
-/*
- * Race: topics may have left or come since the question.  A listener may be
- * behind although there is no news.
- */
-
-static void
-feed_heard(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result)
-{
-    ngx_uint_t                  row;
-    ngx_queue_t                *q;
-    ngx_http_guildlog_topic_t  *topic;
-
-    row = 0;
-
-    ngx_guildlog_queue_each(q, &feed->topics) {
-        topic = ngx_queue_data(q, ngx_http_guildlog_topic_t, queue);
-
-        if (feed_has(result, &row, topic->place)) {
-            topic->arrival = ngx_max(topic->arrival,
-                               ngx_guildlog_db_result_number(result, row, 1));
-            topic->behind = 1;
-        }
-
-        if (topic->behind) {
-            fetch_look(topic);
-        }
-    }
 }
 
 
@@ -499,12 +488,16 @@ feed_ask_tokens(ngx_http_guildlog_feed_t *feed, ngx_pool_t *pool)
 }
 
 
+/* Race: listeners may have left or come since the question */
+
 static void
 feed_tokens(void *data, ngx_guildlog_db_result_t *result)
 {
     ngx_http_guildlog_feed_t *feed = data;
 
-    ngx_queue_t                   *q, ended;
+    ngx_uint_t                     row;
+    ngx_queue_t                   *t, *q, ended;
+    ngx_http_guildlog_topic_t     *topic;
     ngx_http_guildlog_listener_t  *listener;
 
     ngx_log_debug2(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
@@ -527,32 +520,8 @@ feed_tokens(void *data, ngx_guildlog_db_result_t *result)
         return;
     }
 
-    feed_revoked(feed, result, &ended);
-
-    while (!ngx_queue_empty(&ended)) {
-        q = ngx_queue_head(&ended);
-        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, link);
-
-        ngx_http_guildlog_stream_end(listener);
-    }
-
-    feed_again(feed, 0);
-}
-
-
-/* Race: listeners may have left or come since the question */
-
-static void
-feed_revoked(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result,
-    ngx_queue_t *ended)
-{
-    ngx_uint_t                     row;
-    ngx_queue_t                   *t, *q;
-    ngx_http_guildlog_topic_t     *topic;
-    ngx_http_guildlog_listener_t  *listener;
-
     row = 0;
-    ngx_queue_init(ended);
+    ngx_queue_init(&ended);
 
     ngx_guildlog_queue_each(t, &feed->topics) {
         topic = ngx_queue_data(t, ngx_http_guildlog_topic_t, queue);
@@ -563,10 +532,19 @@ feed_revoked(ngx_http_guildlog_feed_t *feed, ngx_guildlog_db_result_t *result,
             if (feed_has(result, &row, listener->place)) {
                 serve_leave(listener);
                 listener->served = 1;
-                ngx_queue_insert_tail(ended, &listener->link);
+                ngx_queue_insert_tail(&ended, &listener->link);
             }
         }
     }
+
+    while (!ngx_queue_empty(&ended)) {
+        q = ngx_queue_head(&ended);
+        listener = ngx_queue_data(q, ngx_http_guildlog_listener_t, link);
+
+        ngx_http_guildlog_stream_end(listener);
+    }
+
+    feed_again(feed, 0);
 }
 
 

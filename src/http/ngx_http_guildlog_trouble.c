@@ -80,8 +80,6 @@ static void trouble_judge(ngx_http_guildlog_probe_t *probe,
     const ngx_guildlog_verdict_t *verdict);
 static ngx_uint_t trouble_is_elsewhere(ngx_http_guildlog_probe_t *probe);
 static ngx_int_t trouble_report(ngx_http_guildlog_call_t *call);
-static void trouble_report_probe(ngx_guildlog_json_t *w,
-    const ngx_http_guildlog_probe_t *probe);
 static const ngx_guildlog_delivery_conf_t *trouble_ask_conf(
     ngx_http_guildlog_call_t *call);
 static ngx_http_guildlog_trouble_t *trouble_ask_create(
@@ -92,8 +90,6 @@ static ngx_http_guildlog_probe_t *trouble_ask_add(
 static void trouble_ask_start(ngx_http_guildlog_call_t *call, ngx_msec_t ms);
 static void trouble_ask_answered(void *data,
     ngx_guildlog_client_response_t *answer, const char *phrase);
-static void trouble_ask_judge(ngx_http_guildlog_probe_t *probe,
-    ngx_guildlog_client_response_t *answer);
 static json_t *trouble_ask_word(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t trouble_test_asked(ngx_http_guildlog_call_t *call,
@@ -104,9 +100,8 @@ static void trouble_test_judge(ngx_http_guildlog_probe_t *probe,
     ngx_guildlog_client_response_t *answer,
     const ngx_guildlog_verdict_t *verdict);
 static ngx_int_t trouble_test_count(ngx_http_guildlog_call_t *call);
-static ngx_int_t trouble_test_counted(ngx_http_guildlog_call_t *call,
+static ngx_int_t trouble_test_result(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t trouble_test_result(ngx_http_guildlog_call_t *call);
 static void trouble_word(ngx_guildlog_json_t *w, const char *key,
     const char *word);
 
@@ -277,14 +272,35 @@ trouble_is_elsewhere(ngx_http_guildlog_probe_t *probe)
 static ngx_int_t
 trouble_report(ngx_http_guildlog_call_t *call)
 {
-    ngx_uint_t           i;
-    ngx_guildlog_json_t  w;
+    ngx_uint_t                        i, j;
+    ngx_guildlog_json_t               w;
+    ngx_http_guildlog_probe_t        *probe;
+    ngx_guildlog_platform_webhook_t  *webhook;
 
     ngx_guildlog_json_init(&w, call->request->pool, 1024);
     ngx_guildlog_json_begin(&w, '[');
 
     for (i = 0; i < call->trouble->n; i++) {
-        trouble_report_probe(&w, &call->trouble->probes[i]);
+        probe = &call->trouble->probes[i];
+
+        ngx_guildlog_json_begin(&w, '{');
+        ngx_guildlog_json_member(&w, "channelId", &probe->channel);
+        trouble_word(&w, "result", probe->result);
+
+        if (probe->webhooks) {
+            ngx_guildlog_json_key(&w, "webhooks");
+            ngx_guildlog_json_begin(&w, '[');
+
+            webhook = probe->webhooks->elts;
+
+            for (j = 0; j < probe->webhooks->nelts; j++) {
+                ngx_guildlog_json_string(&w, &webhook[j].id);
+            }
+
+            ngx_guildlog_json_end(&w);
+        }
+
+        ngx_guildlog_json_end(&w);
     }
 
     ngx_guildlog_json_end(&w);
@@ -304,34 +320,6 @@ trouble_report(ngx_http_guildlog_call_t *call)
     return ngx_http_guildlog_call_ask(call,
                                       ngx_guildlog_stmt(troubleshoot_report),
                                       ngx_http_guildlog_response_result);
-}
-
-
-static void
-trouble_report_probe(ngx_guildlog_json_t *w,
-    const ngx_http_guildlog_probe_t *probe)
-{
-    ngx_uint_t                        i;
-    ngx_guildlog_platform_webhook_t  *webhook;
-
-    ngx_guildlog_json_begin(w, '{');
-    ngx_guildlog_json_member(w, "channelId", &probe->channel);
-    trouble_word(w, "result", probe->result);
-
-    if (probe->webhooks) {
-        ngx_guildlog_json_key(w, "webhooks");
-        ngx_guildlog_json_begin(w, '[');
-
-        webhook = probe->webhooks->elts;
-
-        for (i = 0; i < probe->webhooks->nelts; i++) {
-            ngx_guildlog_json_string(w, &webhook[i].id);
-        }
-
-        ngx_guildlog_json_end(w);
-    }
-
-    ngx_guildlog_json_end(w);
 }
 
 
@@ -454,14 +442,31 @@ trouble_ask_answered(void *data, ngx_guildlog_client_response_t *answer,
 {
     ngx_http_guildlog_probe_t *probe = data;
 
+    ngx_int_t                     scope;
     ngx_http_request_t           *r;
+    ngx_guildlog_verdict_t        verdict;
     ngx_http_guildlog_trouble_t  *trouble;
 
     r = probe->call->request;
     trouble = probe->call->trouble;
 
     if (answer) {
-        trouble_ask_judge(probe, answer);
+        ngx_guildlog_verdict(r->pool, answer, trouble->asks, &verdict);
+
+        scope = verdict.class == NGX_GUILDLOG_VERDICT_LIMITED
+                ? (ngx_int_t) verdict.scope : -1;
+
+        ngx_guildlog_traffic_call(
+                         &ngx_http_guildlog_worker.stats.shared->traffic,
+                         trouble->asks, verdict.class, scope, answer->status);
+        ngx_http_guildlog_ask_told(verdict.failed, verdict.invalid,
+                                   verdict.pause_ms);
+
+        probe->status = answer->status;
+        probe->time_ms = answer->time_ms;
+        trouble->refused += verdict.refused;
+
+        trouble->judge(probe, answer, &verdict);
 
     } else {
         probe->result = probe->ask.late ? "local_rate_limit" : "unknown";
@@ -479,36 +484,6 @@ trouble_ask_answered(void *data, ngx_guildlog_client_response_t *answer,
     ngx_http_set_log_request(r->connection->log, r);
 
     ngx_http_guildlog_call_finish(r, trouble->done(probe->call));
-}
-
-
-static void
-trouble_ask_judge(ngx_http_guildlog_probe_t *probe,
-    ngx_guildlog_client_response_t *answer)
-{
-    ngx_int_t                     scope;
-    ngx_guildlog_verdict_t        verdict;
-    ngx_http_guildlog_trouble_t  *trouble;
-
-    trouble = probe->call->trouble;
-
-    ngx_guildlog_verdict(probe->call->request->pool, answer,
-                         trouble->asks, &verdict);
-
-    scope = verdict.class == NGX_GUILDLOG_VERDICT_LIMITED
-            ? (ngx_int_t) verdict.scope : -1;
-
-    ngx_guildlog_traffic_call(
-                         &ngx_http_guildlog_worker.stats.shared->traffic,
-                         trouble->asks, verdict.class, scope, answer->status);
-    ngx_http_guildlog_ask_told(verdict.failed, verdict.invalid,
-                               verdict.pause_ms);
-
-    probe->status = answer->status;
-    probe->time_ms = answer->time_ms;
-    trouble->refused += verdict.refused;
-
-    trouble->judge(probe, answer, &verdict);
 }
 
 
@@ -580,7 +555,7 @@ trouble_test_asked(ngx_http_guildlog_call_t *call,
         probe->result = "unknown";
         probe->detail = "the message could not be sent from this machine";
 
-        return trouble_test_result(call);
+        return trouble_test_result(call, NULL);
     }
 
     if (after == NULL) {
@@ -660,7 +635,7 @@ static ngx_int_t
 trouble_test_count(ngx_http_guildlog_call_t *call)
 {
     if (call->trouble->refused == 0) {
-        return trouble_test_result(call);
+        return trouble_test_result(call, NULL);
     }
 
     call->args[0] = call->args[PROBE_GUILD];
@@ -668,22 +643,15 @@ trouble_test_count(ngx_http_guildlog_call_t *call)
     call->nargs = 2;
 
     return ngx_http_guildlog_call_ask(call, ngx_guildlog_stmt(refusals_told),
-                                      trouble_test_counted);
+                                      trouble_test_result);
 }
 
 
-/* counted or not, the message was sent */
+/* counted or not, the message was sent: no result is looked at */
 
 static ngx_int_t
-trouble_test_counted(ngx_http_guildlog_call_t *call,
+trouble_test_result(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result)
-{
-    return trouble_test_result(call);
-}
-
-
-static ngx_int_t
-trouble_test_result(ngx_http_guildlog_call_t *call)
 {
     ngx_str_t                   text;
     ngx_guildlog_json_t         w;

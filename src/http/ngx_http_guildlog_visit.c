@@ -84,8 +84,6 @@ static void visit_ask_answered(void *data,
 static void visit_ask_again(ngx_event_t *ev);
 static void visit_ask_unsent(ngx_event_t *ev);
 static ngx_msec_t visit_ask_after(ngx_guildlog_client_response_t *response);
-static void visit_ask_pace(ngx_guildlog_client_response_t *response,
-    ngx_msec_t after);
 static ngx_uint_t visit_ask_judge(ngx_http_guildlog_visit_t *visit,
     ngx_guildlog_client_response_t *response);
 static ngx_uint_t visit_ask_tells(void);
@@ -637,7 +635,8 @@ visit_ask_answered(void *data, ngx_guildlog_client_response_t *response,
 {
     ngx_http_guildlog_visit_t *visit = data;
 
-    ngx_msec_t  after;
+    ngx_msec_t        after;
+    const ngx_str_t  *global;
 
     if (response == NULL) {
 
@@ -652,8 +651,21 @@ visit_ask_answered(void *data, ngx_guildlog_client_response_t *response,
     }
 
     after = visit_ask_after(response);
+    global = ngx_guildlog_client_response_header(response,
+                                                 "x-ratelimit-global");
 
-    visit_ask_pace(response, after);
+    /*
+     * What delivery has to know of it: it sends from the same address.  No
+     * other refusal makes it pause: whoever signs in could cause one.
+     */
+
+    ngx_http_guildlog_ask_told(
+                  response->outcome != NGX_GUILDLOG_CLIENT_ANSWERED
+                  || response->status >= NGX_HTTP_INTERNAL_SERVER_ERROR,
+                  response->status == NGX_HTTP_UNAUTHORIZED
+                  || response->status == NGX_HTTP_FORBIDDEN
+                  || response->status == NGX_HTTP_TOO_MANY_REQUESTS,
+                  global ? after : 0);
 
     if (after && visit->ask.who == NGX_GUILDLOG_ASKS_STRANGER) {
         ngx_guildlog_pace_hold(&ngx_http_guildlog_worker.pace, ngx_current_msec,
@@ -706,30 +718,6 @@ visit_ask_after(ngx_guildlog_client_response_t *response)
 
     return ms > 0 ? ngx_min((ngx_msec_t) ms, VISIT_ASK_PAUSE)
                   : VISIT_ASK_AFTER;
-}
-
-
-/*
- * What delivery has to know of it: it sends from the same address.  No other
- * refusal makes it pause: whoever signs in could cause one.
- */
-
-static void
-visit_ask_pace(ngx_guildlog_client_response_t *response, ngx_msec_t after)
-{
-    if (ngx_guildlog_client_response_header(response, "x-ratelimit-global")
-        == NULL)
-    {
-        after = 0;
-    }
-
-    ngx_http_guildlog_ask_told(
-                  response->outcome != NGX_GUILDLOG_CLIENT_ANSWERED
-                  || response->status >= NGX_HTTP_INTERNAL_SERVER_ERROR,
-                  response->status == NGX_HTTP_UNAUTHORIZED
-                  || response->status == NGX_HTTP_FORBIDDEN
-                  || response->status == NGX_HTTP_TOO_MANY_REQUESTS,
-                  after);
 }
 
 
