@@ -450,12 +450,11 @@ client_write(ngx_event_t *wev)
         if (n == NGX_ERROR) {
             c->write->handler = client_conn_wait;
 
+            /* an answer, yet to be read, may say why it was closed */
+
             if (!x->written) {
                 client_lost(x, "the connection was closed");
-                return;
             }
-
-            /* an answer, yet to be read, may say why it was closed */
 
             return;
         }
@@ -1274,14 +1273,11 @@ client_conn_close(ngx_guildlog_client_conn_t *conn)
 static u_char *
 client_conn_log(ngx_log_t *log, u_char *buf, size_t len)
 {
-    u_char                      *p;
     ngx_guildlog_client_conn_t  *conn;
 
     conn = log->data;
 
-    p = ngx_snprintf(buf, len, " while %s, guildlog platform \"%V\", "
-                     "address: %V",
-                     log->action, &conn->client->url->text, &conn->name);
-
-    return p;
+    return ngx_snprintf(buf, len, " while %s, guildlog platform \"%V\", "
+                        "address: %V",
+                        log->action, &conn->client->url->text, &conn->name);
 }

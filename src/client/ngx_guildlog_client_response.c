@@ -30,8 +30,6 @@ static ngx_int_t client_response_connection(
 static ngx_int_t client_response_head(ngx_guildlog_client_reader_t *reader);
 static ngx_int_t client_response_body(ngx_guildlog_client_reader_t *reader);
 static ngx_int_t client_response_chunk(ngx_guildlog_client_reader_t *reader);
-static ngx_int_t client_response_chunk_data(
-    ngx_guildlog_client_reader_t *reader);
 static ngx_int_t client_response_chunk_end(
     ngx_guildlog_client_reader_t *reader);
 static ngx_int_t client_response_trailer(ngx_guildlog_client_reader_t *reader);
@@ -355,6 +353,8 @@ client_response_head(ngx_guildlog_client_reader_t *reader)
 }
 
 
+/* all of it, or a chunk */
+
 static ngx_int_t
 client_response_body(ngx_guildlog_client_reader_t *reader)
 {
@@ -366,7 +366,17 @@ client_response_body(ngx_guildlog_client_reader_t *reader)
         return rc;
     }
 
-    return reader->rest ? NGX_AGAIN : NGX_OK;
+    if (reader->rest) {
+        return NGX_AGAIN;
+    }
+
+    if (!reader->chunked) {
+        return NGX_OK;
+    }
+
+    reader->process = client_response_chunk_end;
+
+    return NGX_DONE;
 }
 
 
@@ -407,29 +417,8 @@ client_response_chunk(ngx_guildlog_client_reader_t *reader)
     }
 
     reader->head = 0;
-    reader->process = reader->rest ? client_response_chunk_data
+    reader->process = reader->rest ? client_response_body
                                    : client_response_trailer;
-
-    return NGX_DONE;
-}
-
-
-static ngx_int_t
-client_response_chunk_data(ngx_guildlog_client_reader_t *reader)
-{
-    ngx_int_t  rc;
-
-    rc = client_response_append(reader);
-
-    if (rc != NGX_DONE) {
-        return rc;
-    }
-
-    if (reader->rest) {
-        return NGX_AGAIN;
-    }
-
-    reader->process = client_response_chunk_end;
 
     return NGX_DONE;
 }
