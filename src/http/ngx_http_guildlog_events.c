@@ -83,8 +83,6 @@ static void events_cleanup(void *data);
 ngx_int_t
 ngx_http_guildlog_events_bound(ngx_http_guildlog_call_t *call)
 {
-    u_char                      *p, *last;
-    ngx_uint_t                   ndjson;
     ngx_http_request_t          *r;
     ngx_pool_cleanup_t          *cln;
     ngx_http_guildlog_events_t  *events;
@@ -124,14 +122,9 @@ ngx_http_guildlog_events_bound(ngx_http_guildlog_call_t *call)
                         - ((int64_t) r->start_sec * 1000 + r->start_msec);
     }
 
-    last = call->body.data + call->body.len;
-    p = ngx_guildlog_json_scan_skip(call->body.data, last);
-
-    ndjson = (p < last && *p == '{')
-             || ngx_http_guildlog_body_is_ndjson(r);
-
-    call->batch = ngx_guildlog_batch_packets(r->pool, &call->body, ndjson,
-                                             events_take, events);
+    call->batch = ngx_guildlog_batch_create(r->pool, &call->body,
+                                         ngx_http_guildlog_body_has_lines(call),
+                                         0, events_take, events);
     if (call->batch == NULL) {
         return NGX_ERROR;
     }

@@ -21,25 +21,12 @@ static ngx_int_t record_send(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 
 
-/* a body that begins with "{" is NDJSON, whatever its Content-Type is */
-
 ngx_int_t
 ngx_http_guildlog_record_bound(ngx_http_guildlog_call_t *call)
 {
-    u_char               *p, *last;
-    ngx_uint_t            ndjson;
-    ngx_http_request_t   *r;
-
-    r = call->request;
-
-    last = call->body.data + call->body.len;
-    p = ngx_guildlog_json_scan_skip(call->body.data, last);
-
-    ndjson = (p < last && *p == '{')
-             || ngx_http_guildlog_body_is_ndjson(r);
-
-    call->batch = ngx_guildlog_batch_create(r->pool, &call->body, ndjson,
-                                            call->guild.len == 0);
+    call->batch = ngx_guildlog_batch_create(call->request->pool, &call->body,
+                                         ngx_http_guildlog_body_has_lines(call),
+                                         call->guild.len == 0, NULL, NULL);
     if (call->batch == NULL) {
         return NGX_ERROR;
     }

@@ -47,6 +47,10 @@ _Static_assert(NGX_GUILDLOG_GET == NGX_HTTP_GET
                "the table of endpoints has nginx's bits for the methods");
 
 
+static const ngx_str_t  body_json = ngx_string("application/json");
+static const ngx_str_t  body_ndjson = ngx_string("application/x-ndjson");
+
+
 /* those of this worker */
 static ngx_queue_t  request_all = { &request_all, &request_all };
 
@@ -1125,7 +1129,6 @@ body_read(ngx_http_guildlog_call_t *call)
     ngx_uint_t           lines;
     ngx_http_request_t  *r;
 
-    static const ngx_str_t  json = ngx_string("application/json");
     static const ngx_str_t  other[] = {
         ngx_string("Content-Type: must be application/json"),
         ngx_string("Content-Type: must be application/json "
@@ -1142,8 +1145,8 @@ body_read(ngx_http_guildlog_call_t *call)
     }
 
     if ((n > 0 || r->headers_in.chunked)
-        && !body_is_type(r, &json)
-        && !(lines && ngx_http_guildlog_body_is_ndjson(r)))
+        && !body_is_type(r, &body_json)
+        && !(lines && body_is_type(r, &body_ndjson)))
     {
         return ngx_http_guildlog_call_refuse(call,
                                              NGX_HTTP_UNSUPPORTED_MEDIA_TYPE,
@@ -1226,11 +1229,15 @@ body_refuse_size(ngx_http_guildlog_call_t *call)
 
 
 ngx_uint_t
-ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r)
+ngx_http_guildlog_body_has_lines(ngx_http_guildlog_call_t *call)
 {
-    static const ngx_str_t  ndjson = ngx_string("application/x-ndjson");
+    u_char  *p, *last;
 
-    return body_is_type(r, &ndjson);
+    last = call->body.data + call->body.len;
+    p = ngx_guildlog_json_scan_skip(call->body.data, last);
+
+    return (p < last && *p == '{')
+           || body_is_type(call->request, &body_ndjson);
 }
 
 

@@ -21,7 +21,8 @@ ngx_int_t ngx_http_guildlog_status_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_guildlog_variables_add(ngx_conf_t *cf);
 
 
-ngx_uint_t ngx_http_guildlog_body_is_ndjson(ngx_http_request_t *r);
+/* NDJSON: it begins with "{", or its Content-Type says so */
+ngx_uint_t ngx_http_guildlog_body_has_lines(ngx_http_guildlog_call_t *call);
 
 /*
  * Takes a seat of the token for a stream or an export, until the request ends;

@@ -154,7 +154,8 @@ static const columns_column_doc_t  columns_rare[] = {
 
 ngx_guildlog_batch_t *
 ngx_guildlog_batch_create(ngx_pool_t *pool, const ngx_str_t *body,
-    ngx_uint_t ndjson, ngx_uint_t many)
+    ngx_uint_t ndjson, ngx_uint_t many, ngx_guildlog_batch_take_pt take,
+    void *data)
 {
     ngx_guildlog_batch_t  *batch;
 
@@ -166,32 +167,11 @@ ngx_guildlog_batch_create(ngx_pool_t *pool, const ngx_str_t *body,
     batch->pool = pool;
     batch->body = *body;
     batch->many = many;
-
-    batch_begin(batch, ndjson ? batch_row : batch_array);
-
-    ngx_guildlog_columns_init(&batch->columns, pool, many, body->len);
-
-    return batch;
-}
-
-
-ngx_guildlog_batch_t *
-ngx_guildlog_batch_packets(ngx_pool_t *pool, const ngx_str_t *body,
-    ngx_uint_t ndjson, ngx_guildlog_batch_take_pt take, void *data)
-{
-    ngx_guildlog_batch_t  *batch;
-
-    batch = ngx_pcalloc(pool, sizeof(ngx_guildlog_batch_t));
-    if (batch == NULL) {
-        return NULL;
-    }
-
-    batch->pool = pool;
-    batch->body = *body;
     batch->take = take;
     batch->data = data;
 
     batch_begin(batch, ndjson ? batch_row : batch_array);
+
     return batch;
 }
 
@@ -202,6 +182,11 @@ batch_begin(ngx_guildlog_batch_t *batch, batch_pt next)
     batch->next = next;
     batch->pos = batch->body.data;
     batch->n = 0;
+
+    if (batch->take == NULL) {
+        ngx_guildlog_columns_init(&batch->columns, batch->pool, batch->many,
+                                  batch->body.len);
+    }
 }
 
 
@@ -330,9 +315,6 @@ batch_item(ngx_guildlog_batch_t *batch)
 
     batch->apart = 1;
     batch_begin(batch, batch_array);
-
-    ngx_guildlog_columns_init(&batch->columns, batch->pool, batch->many,
-                              batch->body.len);
 
     return NGX_OK;
 }

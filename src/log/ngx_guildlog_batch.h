@@ -77,23 +77,17 @@ typedef struct ngx_guildlog_batch_s  ngx_guildlog_batch_t;
  * Makes the arguments of the recording functions of a body, which has to stay:
  * a JSON array, or with ndjson set an object a line.  An entry that breaks a
  * rule keeps its place, and stands among the errors.  With many set each entry
- * says its guild.  NULL: memory.
- */
-
-ngx_guildlog_batch_t *ngx_guildlog_batch_create(ngx_pool_t *pool,
-    const ngx_str_t *body, ngx_uint_t ndjson, ngx_uint_t many);
-
-/*
- * The same of a body of packets: each is taken by its text, which is UTF-8.
- * take: NGX_OK, or NGX_ERROR: memory.
+ * says its guild.  With take it is a body of packets, which makes no arguments:
+ * each is taken by its text, which is UTF-8; NGX_OK, or NGX_ERROR: memory.
+ * NULL: memory.
  */
 
 typedef ngx_int_t (*ngx_guildlog_batch_take_pt)(void *data,
     const ngx_str_t *text);
 
-ngx_guildlog_batch_t *ngx_guildlog_batch_packets(ngx_pool_t *pool,
-    const ngx_str_t *body, ngx_uint_t ndjson, ngx_guildlog_batch_take_pt take,
-    void *data);
+ngx_guildlog_batch_t *ngx_guildlog_batch_create(ngx_pool_t *pool,
+    const ngx_str_t *body, ngx_uint_t ndjson, ngx_uint_t many,
+    ngx_guildlog_batch_take_pt take, void *data);
 
 /*
  * Reads about size bytes of it, in whole entries.  NGX_AGAIN: there is more;

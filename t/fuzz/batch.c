@@ -74,7 +74,7 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     body.data = p;
     body.len = len;
 
-    batch = ngx_guildlog_batch_create(pool, &body, ndjson, many);
+    batch = ngx_guildlog_batch_create(pool, &body, ndjson, many, NULL, NULL);
     fuzz_expect(batch != NULL);
 
     do {

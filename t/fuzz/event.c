@@ -90,8 +90,8 @@ fuzz(ngx_pool_t *pool, u_char *p, size_t len)
     body.data = p;
     body.len = len;
 
-    batch = ngx_guildlog_batch_packets(pool, &body, len && *p != '[', take,
-                                       &events);
+    batch = ngx_guildlog_batch_create(pool, &body, len && *p != '[', 0, take,
+                                      &events);
     fuzz_expect(batch != NULL);
 
     do {

@@ -145,7 +145,7 @@ read_batch(ngx_pool_t *pool, const ngx_str_t *body, ngx_uint_t ndjson,
     ngx_uint_t             turns;
     ngx_guildlog_batch_t  *b;
 
-    b = ngx_guildlog_batch_create(pool, body, ndjson, many);
+    b = ngx_guildlog_batch_create(pool, body, ndjson, many, NULL, NULL);
     turns = 0;
 
     do {
@@ -436,7 +436,7 @@ test_turns(void)
 
     pool = tap_pool();
     body = tap_str(ONE "\n" TWO "\n" ONE);
-    b = ngx_guildlog_batch_create(pool, &body, 1, 0);
+    b = ngx_guildlog_batch_create(pool, &body, 1, 0, NULL, NULL);
 
     for (i = 0; i < 3; i++) {
         tap_is(ngx_guildlog_batch_read(b, 1, columns + FIRST, &error),
