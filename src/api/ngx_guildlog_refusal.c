@@ -23,8 +23,6 @@ typedef struct {
 } refusal_told_t;
 
 
-static const refusal_t *refusal_find(const ngx_str_t *sentence,
-    refusal_told_t *told);
 static const refusal_t *refusal_row(u_char *p, u_char *last,
     refusal_told_t *told);
 static ngx_uint_t refusal_is(const char *says, u_char *p, u_char *last,
@@ -171,14 +169,34 @@ static const refusal_t  refusal_table[] = {
 };
 
 
+/* a path may hold what a client has written, so it ends at any colon */
+
 void
 ngx_guildlog_refusal_write(ngx_guildlog_json_t *w, const ngx_str_t *sentence)
 {
+    u_char           *p, *last;
     ngx_str_t         code;
     refusal_told_t    told;
     const refusal_t  *row;
 
-    row = refusal_find(sentence, &told);
+    last = sentence->data + sentence->len;
+    ngx_memzero(&told, sizeof(refusal_told_t));
+
+    row = refusal_row(sentence->data, last, &told);
+
+    for (p = sentence->data; row->says == NULL && last - p > 2; p++) {
+
+        if (p[0] != ':' || p[1] != ' ') {
+            continue;
+        }
+
+        row = refusal_row(p + 2, last, &told);
+
+        if (row->says) {
+            told.path.data = sentence->data;
+            told.path.len = p - sentence->data;
+        }
+    }
 
     code = ngx_guildlog_word(row->code);
 
@@ -198,37 +216,6 @@ ngx_guildlog_refusal_write(ngx_guildlog_json_t *w, const ngx_str_t *sentence)
         ngx_guildlog_json_key(w, "max");
         ngx_guildlog_json_raw(w, &told.max);
     }
-}
-
-
-/* a path may hold what a client has written, so it ends at any colon */
-
-static const refusal_t *
-refusal_find(const ngx_str_t *sentence, refusal_told_t *told)
-{
-    u_char           *p, *last;
-    const refusal_t  *row;
-
-    last = sentence->data + sentence->len;
-    ngx_memzero(told, sizeof(refusal_told_t));
-
-    row = refusal_row(sentence->data, last, told);
-
-    for (p = sentence->data; row->says == NULL && last - p > 2; p++) {
-
-        if (p[0] != ':' || p[1] != ' ') {
-            continue;
-        }
-
-        row = refusal_row(p + 2, last, told);
-
-        if (row->says) {
-            told->path.data = sentence->data;
-            told->path.len = p - sentence->data;
-        }
-    }
-
-    return row;
 }
 
 

@@ -16,7 +16,6 @@ static ngx_uint_t route_match_piece(const ngx_guildlog_field_t *field,
     const ngx_str_t *piece);
 static ngx_int_t route_match_change(ngx_guildlog_value_t *v, json_t *change,
     ngx_guildlog_json_t *calls);
-static ngx_uint_t route_match_method(const char *name);
 
 
 const ngx_guildlog_route_t *
@@ -241,8 +240,14 @@ route_match_change(ngx_guildlog_value_t *v, json_t *change,
 
     ngx_guildlog_value_within(&inner, v);
 
-    method = route_match_method(
-                       json_string_value(json_object_get(change, "method")));
+    /* one of the four that the table of the body has */
+
+    name = ngx_guildlog_json_get(change, "method");
+    method = name.data[0] == 'D' ? NGX_GUILDLOG_DELETE
+             : name.data[1] == 'A' ? NGX_GUILDLOG_PATCH
+             : name.data[1] == 'U' ? NGX_GUILDLOG_PUT
+             : NGX_GUILDLOG_POST;
+
     name = ngx_guildlog_json_get(change, "path");
 
     if (ngx_guildlog_print(v->pool, &path, "/servers/-%V", &name) != NGX_OK) {
@@ -281,16 +286,4 @@ route_match_change(ngx_guildlog_value_t *v, json_t *change,
 
     return ngx_guildlog_value_refuse(&inner, body ? "unknown field"
                                                   : "is required");
-}
-
-
-/* the name is one of those that the table of the body has */
-
-static ngx_uint_t
-route_match_method(const char *name)
-{
-    return *name == 'D' ? NGX_GUILDLOG_DELETE
-           : name[1] == 'A' ? NGX_GUILDLOG_PATCH
-           : name[1] == 'U' ? NGX_GUILDLOG_PUT
-           : NGX_GUILDLOG_POST;
 }
