@@ -82,8 +82,6 @@ static void export_cleanup(void *data);
 static ngx_int_t export_header(ngx_http_guildlog_call_t *call);
 static ngx_int_t export_chunk(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t export_fill(ngx_http_guildlog_call_t *call,
-    ngx_guildlog_db_result_t *result);
 static void export_advance(ngx_http_guildlog_export_t *ex, const ngx_str_t *id,
     ngx_uint_t cut);
 static void export_move(ngx_http_guildlog_export_t *ex,
@@ -311,19 +309,6 @@ export_header(ngx_http_guildlog_call_t *call)
 static ngx_int_t
 export_chunk(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
-    if (parts_judge(call, result, ngx_http_guildlog_response_log_status(result))
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    return export_fill(call, result);
-}
-
-
-static ngx_int_t
-export_fill(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
-{
     size_t                       size;
     u_char                      *p;
     ngx_str_t                    id, doc, status, reason, more, below;
@@ -332,6 +317,12 @@ export_fill(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     ngx_http_guildlog_export_t  *ex;
 
     ex = call->export;
+
+    if (parts_judge(call, result, ngx_http_guildlog_response_log_status(result))
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
 
     /* all of NDJSON; CSV is shorter, unless its changes are long */
 

@@ -98,8 +98,6 @@ static ngx_int_t session_origin(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login, ngx_str_t *origin);
 static ngx_int_t session_is_foreign(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login);
-static ngx_int_t session_take(ngx_http_request_t *r,
-    ngx_http_guildlog_ctx_t *ctx, const ngx_str_t *cookie);
 static ngx_int_t session_open(ngx_http_request_t *r,
     const ngx_http_guildlog_login_conf_t *login, const ngx_str_t *cookie,
     ngx_guildlog_login_person_t *person);
@@ -675,6 +673,8 @@ ngx_http_guildlog_session_authenticate(ngx_http_request_t *r,
     ngx_int_t                              rc;
     ngx_str_t                              cookie;
     ngx_table_elt_t                       *h;
+    ngx_guildlog_token_t                  *token;
+    ngx_guildlog_login_person_t           *person;
     const ngx_http_guildlog_login_conf_t  *login;
 
     login = session_login(r);
@@ -694,15 +694,37 @@ ngx_http_guildlog_session_authenticate(ngx_http_request_t *r,
 
     rc = session_is_foreign(r, login);
 
-    if (rc == 0) {
-        rc = session_take(r, ctx, &cookie);
-
-        ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                       "guildlog cookie: %s, user \"%V\"",
-                       ngx_http_guildlog_access_causes[ctx->cause],
-                       &ctx->token.jti);
-        return rc;
+    if (rc != 0) {
+        return rc == NGX_ERROR ? NGX_ERROR : NGX_OK;
     }
+
+    person = ngx_palloc(r->main->pool, sizeof(ngx_guildlog_login_person_t));
+    if (person == NULL) {
+        return NGX_ERROR;
+    }
+
+    rc = session_open(r->main, login, &cookie, person);
+
+    if (rc == NGX_OK) {
+        token = &ctx->token;
+        ngx_memzero(token, sizeof(ngx_guildlog_token_t));
+
+        token->jti = person->user;
+        token->kind = NGX_GUILDLOG_ADMIN;
+        token->exp = person->expires;
+
+        ctx->person = person;
+        ctx->cause = NGX_GUILDLOG_AUTH_OK;
+        ctx->authenticated = 1;
+
+    } else if (rc == NGX_DECLINED) {
+        ctx->cause = NGX_GUILDLOG_AUTH_SIGNATURE;
+    }
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "guildlog cookie: %s, user \"%V\"",
+                   ngx_http_guildlog_access_causes[ctx->cause],
+                   &ctx->token.jti);
 
     return rc == NGX_ERROR ? NGX_ERROR : NGX_OK;
 }
@@ -856,44 +878,6 @@ session_is_foreign(ngx_http_request_t *r,
     return h->value.len != own.len
            || ngx_strncasecmp(h->value.data, own.data, own.len) != 0
            || ngx_http_guildlog_call_header(r, "Origin", h) != NULL;
-}
-
-
-static ngx_int_t
-session_take(ngx_http_request_t *r, ngx_http_guildlog_ctx_t *ctx,
-    const ngx_str_t *cookie)
-{
-    ngx_int_t                     rc;
-    ngx_guildlog_token_t         *token;
-    ngx_guildlog_login_person_t  *person;
-
-    person = ngx_palloc(r->main->pool, sizeof(ngx_guildlog_login_person_t));
-    if (person == NULL) {
-        return NGX_ERROR;
-    }
-
-    rc = session_open(r->main, session_login(r), cookie, person);
-    if (rc == NGX_ERROR) {
-        return NGX_ERROR;
-    }
-
-    if (rc != NGX_OK) {
-        ctx->cause = NGX_GUILDLOG_AUTH_SIGNATURE;
-        return NGX_OK;
-    }
-
-    token = &ctx->token;
-    ngx_memzero(token, sizeof(ngx_guildlog_token_t));
-
-    token->jti = person->user;
-    token->kind = NGX_GUILDLOG_ADMIN;
-    token->exp = person->expires;
-
-    ctx->person = person;
-    ctx->cause = NGX_GUILDLOG_AUTH_OK;
-    ctx->authenticated = 1;
-
-    return NGX_OK;
 }
 
 

@@ -17,7 +17,6 @@
 
 static ngx_int_t stream_answer(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
-static ngx_int_t stream_listener(ngx_http_guildlog_call_t *call);
 static void stream_cleanup(void *data);
 static void stream_wait(ngx_http_guildlog_listener_t *listener);
 static void stream_heartbeat(ngx_event_t *ev);
@@ -31,12 +30,16 @@ static ngx_int_t stream_left(ngx_http_guildlog_call_t *call);
 ngx_int_t
 ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
 {
-    ngx_str_t        *args;
-    ngx_table_elt_t  *id;
+    ngx_str_t                     *args;
+    ngx_table_elt_t               *id;
+    ngx_http_request_t            *r;
+    ngx_http_guildlog_filter_t     filter;
+    ngx_http_guildlog_listener_t  *listener;
 
     static const ngx_str_t  malformed =
         ngx_string("Last-Event-ID: must be the id of an entry");
 
+    r = call->request;
     args = call->args;
 
     /* the header wins: a reader that reconnects by itself sends it */
@@ -44,7 +47,7 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
     id = NULL;
 
     do {
-        id = ngx_http_guildlog_call_header(call->request, "Last-Event-ID", id);
+        id = ngx_http_guildlog_call_header(r, "Last-Event-ID", id);
     } while (id && id->value.len == 0);
 
     if (id) {
@@ -56,9 +59,26 @@ ngx_http_guildlog_stream_start(ngx_http_guildlog_call_t *call)
         args[NGX_HTTP_GUILDLOG_STREAM_LAST_ID] = id->value;
     }
 
-    if (stream_listener(call) != NGX_OK) {
+    listener = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_listener_t));
+
+    if (listener == NULL
+        || ngx_http_guildlog_filter_read(&filter, r->pool, args) != NGX_OK
+        || ngx_http_guildlog_call_at_end(r, stream_cleanup, listener) != NGX_OK)
+    {
         return NGX_ERROR;
     }
+
+    listener->call = call;
+    listener->match = filter.match;
+    listener->match.types = filter.shown;
+
+    ngx_guildlog_event_init(&listener->heartbeat, stream_heartbeat,
+                            r->connection, r->connection->log);
+    listener->heartbeat.cancelable = 1;
+
+    call->listener = listener;
+    call->left = stream_left;
+    call->ctx->call = call;
 
     args[NGX_HTTP_GUILDLOG_STREAM_BEGIN] =
                                         args[NGX_HTTP_GUILDLOG_STREAM_LAST_ID];
@@ -124,41 +144,6 @@ stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     stream_wait(listener);
 
     return NGX_AGAIN;
-}
-
-
-static ngx_int_t
-stream_listener(ngx_http_guildlog_call_t *call)
-{
-    ngx_http_request_t            *r;
-    ngx_http_guildlog_filter_t     filter;
-    ngx_http_guildlog_listener_t  *listener;
-
-    r = call->request;
-
-    listener = ngx_pcalloc(r->pool, sizeof(ngx_http_guildlog_listener_t));
-
-    if (listener == NULL
-        || ngx_http_guildlog_filter_read(&filter, r->pool, call->args)
-           != NGX_OK
-        || ngx_http_guildlog_call_at_end(r, stream_cleanup, listener) != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    listener->call = call;
-    listener->match = filter.match;
-    listener->match.types = filter.shown;
-
-    ngx_guildlog_event_init(&listener->heartbeat, stream_heartbeat,
-                            r->connection, r->connection->log);
-    listener->heartbeat.cancelable = 1;
-
-    call->listener = listener;
-    call->left = stream_left;
-    call->ctx->call = call;
-
-    return NGX_OK;
 }
 
 
