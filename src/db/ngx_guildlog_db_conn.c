@@ -840,7 +840,7 @@ ngx_guildlog_db_host_site(ngx_pool_t *pool,
         return NULL;
     }
 
-    ngx_sprintf(port, "%ui", (ngx_uint_t) database->port);
+    ngx_sprintf(port, "%ui", database->port);
     site->port = (const char *) port;
 
     return site;

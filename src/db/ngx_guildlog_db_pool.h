@@ -44,7 +44,7 @@ struct ngx_guildlog_database_s {
     ngx_array_t                    hosts;       /* ngx_str_t, in order; each a
                                                    name, an address or the
                                                    directory of a socket */
-    in_port_t                      port;
+    ngx_uint_t                     port;
     ngx_str_t                      dbname;      /* this and what follows ends in
                                                    a NUL, or has no data */
     ngx_str_t                      user;

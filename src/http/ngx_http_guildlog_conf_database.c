@@ -7,7 +7,6 @@
 
 
 static char *conf_database_hosts(ngx_conf_t *cf, void *field, ngx_str_t *value);
-static char *conf_database_port(ngx_conf_t *cf, void *field, ngx_str_t *value);
 static char *conf_database_target(ngx_conf_t *cf, void *field,
     ngx_str_t *value);
 static char *conf_database_init(ngx_conf_t *cf,
@@ -26,7 +25,7 @@ static char *conf_keeper_hours(ngx_conf_t *cf, void *field, ngx_str_t *value);
 static const ngx_http_guildlog_conf_param_t  conf_database_params[] = {
     conf_string("name", ngx_guildlog_database_t, name),
     conf_other("host", ngx_guildlog_database_t, hosts, conf_database_hosts),
-    conf_other("port", ngx_guildlog_database_t, port, conf_database_port),
+    conf_number("port", ngx_guildlog_database_t, port, 1, 65535),
     conf_string("dbname", ngx_guildlog_database_t, dbname),
     conf_string("user", ngx_guildlog_database_t, user),
     conf_file("password_file", ngx_guildlog_database_t, password_file),
@@ -155,25 +154,6 @@ conf_database_hosts(ngx_conf_t *cf, void *field, ngx_str_t *value)
         host->data = p;
         host->len = comma - p;
     }
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-conf_database_port(ngx_conf_t *cf, void *field, ngx_str_t *value)
-{
-    in_port_t *port = field;
-
-    ngx_int_t  n;
-
-    n = ngx_atoi(value->data, value->len);
-
-    if (n < 1 || n > 65535) {
-        return NGX_CONF_ERROR;
-    }
-
-    *port = (in_port_t) n;
 
     return NGX_CONF_OK;
 }
