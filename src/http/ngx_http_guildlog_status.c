@@ -23,8 +23,9 @@
     { name, "gauge", help, status_gauge, NGX_GUILDLOG_GAUGE_##what, 0,        \
       NULL, NULL, 0 }
 #define count(what, us, name, help)                                           \
-    { name, "counter", help, status_count, NGX_GUILDLOG_COUNT_##what, us,     \
-      NULL, NULL, 0 }
+    { name, "counter", help, status_words,                                    \
+      offsetof(ngx_guildlog_stats_shared_t, count[NGX_GUILDLOG_COUNT_##what]),\
+      us, NULL, NULL, 1 }
 #define task(field, us, type, name, help)                                     \
     { name, type, help, status_tasks, offsetof(ngx_guildlog_task_t, field),   \
       us, "task", NULL, 0 }
@@ -69,7 +70,8 @@ struct ngx_http_guildlog_metric_s {
     const char                        *labels;  /* names with spaces between;
                                                    NULL: one bare value */
     const char *const                 *words;   /* values of the label, for
-                                                   write(); NULL: others */
+                                                   write(); NULL: others, or
+                                                   no label */
     ngx_uint_t                         nwords;
 };
 
@@ -88,7 +90,6 @@ static void status_oldest(ngx_http_guildlog_status_form_t *form);
 static void status_figures_age(ngx_http_guildlog_status_form_t *form);
 static void status_lag(ngx_http_guildlog_status_form_t *form);
 static void status_lanes(ngx_http_guildlog_status_form_t *form);
-static void status_count(ngx_http_guildlog_status_form_t *form);
 static void status_words(ngx_http_guildlog_status_form_t *form);
 static void status_calls(ngx_http_guildlog_status_form_t *form);
 static void status_tasks(ngx_http_guildlog_status_form_t *form);
@@ -382,16 +383,7 @@ status_lanes(ngx_http_guildlog_status_form_t *form)
 }
 
 
-static void
-status_count(ngx_http_guildlog_status_form_t *form)
-{
-    ngx_atomic_t  *count;
-
-    count = ngx_http_guildlog_worker.stats.shared->count;
-
-    status_form_sample(form, NULL, NULL, count[form->metric->index]);
-}
-
+/* a count for each word, or one without */
 
 static void
 status_words(ngx_http_guildlog_status_form_t *form)
@@ -405,7 +397,8 @@ status_words(ngx_http_guildlog_status_form_t *form)
                           + metric->index);
 
     for (i = 0; i < metric->nwords; i++) {
-        status_form_sample(form, metric->words[i], NULL, n[i]);
+        status_form_sample(form, metric->words ? metric->words[i] : NULL, NULL,
+                           n[i]);
     }
 }
 
