@@ -221,8 +221,6 @@ export_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     ngx_str_t                    since;
     ngx_http_guildlog_export_t  *ex;
 
-    static const ngx_str_t  nothing = ngx_null_string;
-
     ex = call->export;
 
     if (!ngx_http_guildlog_response_has_log(call, result, &rc)) {
@@ -233,8 +231,7 @@ export_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         && (ex->ids == NULL || (ex->stop == ex->nids && !ex->further)))
     {
         return ngx_http_guildlog_response_send(call->request,
-                                               NGX_HTTP_NO_CONTENT, &nothing,
-                                               &nothing);
+                                               NGX_HTTP_NO_CONTENT, "", NULL);
     }
 
     ex->begun = 1;
@@ -279,9 +276,6 @@ export_header(ngx_http_guildlog_call_t *call)
     ngx_tm_t             tm;
     ngx_http_request_t  *r;
 
-    static const ngx_str_t  csv = ngx_string("text/csv");
-    static const ngx_str_t  lines = ngx_string("application/x-ndjson");
-
     r = call->request;
 
     ngx_gmtime(ngx_time(), &tm);
@@ -301,8 +295,9 @@ export_header(ngx_http_guildlog_call_t *call)
     ngx_str_set(&r->headers_out.charset, "utf-8");
 
     return ngx_http_guildlog_response_head(r, NGX_HTTP_OK,
-                                           call->export->lines ? &lines : &csv,
-                                           -1);
+                                           call->export->lines
+                                           ? "application/x-ndjson"
+                                           : "text/csv", -1);
 }
 
 
@@ -676,8 +671,6 @@ large_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 {
     ngx_int_t  rc;
 
-    static const ngx_str_t  type = ngx_string("application/json");
-
     if (result->outcome != NGX_GUILDLOG_DB_ROWS || result->rows != 1
         || ngx_guildlog_db_result_value(result, 0, LARGE_MORE).data == NULL)
     {
@@ -688,7 +681,8 @@ large_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         return NGX_ERROR;
     }
 
-    rc = ngx_http_guildlog_response_head(call->request, NGX_HTTP_OK, &type, -1);
+    rc = ngx_http_guildlog_response_head(call->request, NGX_HTTP_OK,
+                                         "application/json", -1);
 
     if (rc == NGX_ERROR || rc > NGX_OK || call->request->header_only) {
         return rc;

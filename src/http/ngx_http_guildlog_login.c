@@ -223,8 +223,6 @@ login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
     ngx_guildlog_login_start_t   start;
     ngx_guildlog_login_person_t  person;
 
-    static const ngx_str_t       none = ngx_string("");
-
     /* a page asks so whether somebody is signed in */
 
     if (r->method == NGX_HTTP_HEAD
@@ -234,8 +232,8 @@ login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
     {
         return login_headers(r) != NGX_OK
                ? NGX_ERROR
-               : ngx_http_guildlog_response_send(r, NGX_HTTP_NO_CONTENT, &none,
-                                                 &none);
+               : ngx_http_guildlog_response_send(r, NGX_HTTP_NO_CONTENT, "",
+                                                 NULL);
     }
 
     if (RAND_bytes(start.state, sizeof(start.state)) != 1
@@ -588,9 +586,6 @@ login_redirect_uri(ngx_http_request_t *r,
 static ngx_int_t
 login_go(ngx_http_request_t *r, const ngx_str_t *to)
 {
-    static const ngx_str_t  type = ngx_string("text/plain");
-    static const ngx_str_t  nothing = ngx_string("");
-
     if (login_headers(r) != NGX_OK
         || ngx_http_guildlog_response_header(r, "Location", "%V", to)
            != NGX_OK)
@@ -599,7 +594,7 @@ login_go(ngx_http_request_t *r, const ngx_str_t *to)
     }
 
     return ngx_http_guildlog_response_send(r, NGX_HTTP_MOVED_TEMPORARILY,
-                                           &type, &nothing);
+                                           "text/plain", NULL);
 }
 
 
@@ -610,7 +605,6 @@ login_tell(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
     ngx_str_t   page;
     ngx_uint_t  i;
 
-    static const ngx_str_t  type = ngx_string("text/html; charset=utf-8");
     static const char  format[] =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
         "<meta charset=\"utf-8\">\n"
@@ -635,8 +629,8 @@ login_tell(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login,
         return NGX_ERROR;
     }
 
-    return ngx_http_guildlog_response_send(r, login_texts[i].status, &type,
-                                           &page);
+    return ngx_http_guildlog_response_send(r, login_texts[i].status,
+                                           "text/html; charset=utf-8", &page);
 }
 
 

@@ -352,19 +352,21 @@ ngx_int_t
 ngx_http_guildlog_response_json(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *body)
 {
-    static const ngx_str_t  type = ngx_string("application/json");
-
-    return ngx_http_guildlog_response_send(r, status, &type, body);
+    return ngx_http_guildlog_response_send(r, status, "application/json", body);
 }
 
 
 ngx_int_t
 ngx_http_guildlog_response_send(ngx_http_request_t *r, ngx_uint_t status,
-    const ngx_str_t *type, const ngx_str_t *body)
+    const char *type, const ngx_str_t *body)
 {
     ngx_int_t     rc;
     ngx_buf_t    *b;
     ngx_chain_t   out;
+
+    static const ngx_str_t  nothing = ngx_string("");
+
+    body = body ? body : &nothing;
 
     rc = ngx_http_guildlog_response_head(r, status, type, body->len);
 
@@ -394,7 +396,7 @@ ngx_http_guildlog_response_send(ngx_http_request_t *r, ngx_uint_t status,
 
 ngx_int_t
 ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
-    const ngx_str_t *type, off_t length)
+    const char *type, off_t length)
 {
     ngx_int_t                 rc;
     const ngx_str_t          *store;
@@ -423,8 +425,8 @@ ngx_http_guildlog_response_head(ngx_http_request_t *r, ngx_uint_t status,
                    "guildlog answers %ui, length %O", status, length);
 
     r->headers_out.status = status;
-    r->headers_out.content_type = *type;
-    r->headers_out.content_type_len = type->len;
+    r->headers_out.content_type = ngx_guildlog_word(type);
+    r->headers_out.content_type_len = r->headers_out.content_type.len;
     r->headers_out.content_type_lowcase = NULL;
     r->headers_out.content_length_n = length;
 

@@ -16,8 +16,9 @@
 ngx_int_t ngx_http_guildlog_response_challenge(ngx_http_request_t *r,
     ngx_http_guildlog_ctx_t *ctx);
 
+/* the type of what has no body is "", and its body NULL */
 ngx_int_t ngx_http_guildlog_response_send(ngx_http_request_t *r,
-    ngx_uint_t status, const ngx_str_t *type, const ngx_str_t *body);
+    ngx_uint_t status, const char *type, const ngx_str_t *body);
 
 /*
  * What finalizes the request, by what a step or an answer returned.  After
@@ -45,7 +46,7 @@ ngx_uint_t ngx_http_guildlog_response_failed(ngx_guildlog_db_result_t *result,
 
 /* the header of an answer whose body follows; length -1: not known yet */
 ngx_int_t ngx_http_guildlog_response_head(ngx_http_request_t *r,
-    ngx_uint_t status, const ngx_str_t *type, off_t length);
+    ngx_uint_t status, const char *type, off_t length);
 
 /* the status in the only row of the result; 0: there is none */
 ngx_uint_t ngx_http_guildlog_response_row_status(

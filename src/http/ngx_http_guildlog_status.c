@@ -252,9 +252,6 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
     ngx_http_guildlog_status_form_t    form;
     const ngx_http_guildlog_metric_t  *metric;
 
-    static const ngx_str_t  json = ngx_string("application/json");
-    static const ngx_str_t  text = ngx_string("text/plain; version=0.0.4");
-
     rc = ngx_http_discard_request_body(r);
 
     if (rc != NGX_OK) {
@@ -299,8 +296,9 @@ ngx_http_guildlog_status_handler(ngx_http_request_t *r)
     }
 
     return ngx_http_guildlog_response_send(r, NGX_HTTP_OK,
-                                           form.prometheus ? &text : &json,
-                                           &body);
+                                           form.prometheus
+                                           ? "text/plain; version=0.0.4"
+                                           : "application/json", &body);
 }
 
 
@@ -937,12 +935,10 @@ health_answer(ngx_http_request_t *r, const char *obstacle)
 {
     ngx_str_t  body;
 
-    static const ngx_str_t  text = ngx_string("text/plain");
-
     body = ngx_guildlog_word(obstacle ? obstacle : "ok\n");
 
     return ngx_http_guildlog_response_send(r, obstacle
                                               ? NGX_HTTP_SERVICE_UNAVAILABLE
                                               : NGX_HTTP_OK,
-                                           &text, &body);
+                                           "text/plain", &body);
 }

@@ -97,7 +97,6 @@ stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     ngx_http_request_t            *r;
     ngx_http_guildlog_listener_t  *listener;
 
-    static const ngx_str_t  type = ngx_string("text/event-stream");
     static const ngx_str_t  none = ngx_string("");
 
     r = call->request;
@@ -114,7 +113,8 @@ stream_answer(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
         return NGX_ERROR;
     }
 
-    rc = ngx_http_guildlog_response_head(r, NGX_HTTP_OK, &type, -1);
+    rc = ngx_http_guildlog_response_head(r, NGX_HTTP_OK, "text/event-stream",
+                                         -1);
 
     if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
         return rc;

@@ -312,8 +312,7 @@ ngx_http_guildlog_types_answer(ngx_http_guildlog_call_t *call,
     ngx_table_elt_t     *h;
     ngx_http_request_t  *r;
 
-    static uint32_t         sum;
-    static const ngx_str_t  type = ngx_string("application/json");
+    static uint32_t      sum;
 
     r = call->request;
 
@@ -346,7 +345,7 @@ ngx_http_guildlog_types_answer(ngx_http_guildlog_call_t *call,
         && ((h->value.len == 1 && h->value.data[0] == '*')
             || memmem(h->value.data, h->value.len, etag.data, etag.len)))
     {
-        return ngx_http_guildlog_response_head(r, NGX_HTTP_NOT_MODIFIED, &type,
+        return ngx_http_guildlog_response_head(r, NGX_HTTP_NOT_MODIFIED, "",
                                                -1);
     }
 
