@@ -899,7 +899,11 @@ ngx_http_guildlog_session_renew(ngx_http_guildlog_call_t *call,
 
     r = call->request;
 
-    if (ngx_http_guildlog_visit_rests(call->ctx->person)) {
+    /* what was asked for that person failed a moment ago */
+
+    if (ngx_guildlog_cache_find(ngx_http_guildlog_worker.rests,
+                                &call->ctx->person->user))
+    {
         return session_refuse(call, NGX_HTTP_SERVICE_UNAVAILABLE);
     }
 

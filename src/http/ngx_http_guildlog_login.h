@@ -54,9 +54,5 @@ ngx_int_t ngx_http_guildlog_visit_renew(ngx_http_request_t *r,
 /* the worker may wait no longer: all visits end with 503 */
 void ngx_http_guildlog_visit_expire(void);
 
-/* 1: what was asked for that person failed a moment ago */
-ngx_uint_t ngx_http_guildlog_visit_rests(
-    const ngx_guildlog_login_person_t *person);
-
 
 #endif /* _NGX_HTTP_GUILDLOG_LOGIN_H_INCLUDED_ */

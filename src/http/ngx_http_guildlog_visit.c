@@ -779,15 +779,3 @@ visit_ask_tells(void)
 
     return 1;
 }
-
-
-ngx_uint_t
-ngx_http_guildlog_visit_rests(const ngx_guildlog_login_person_t *person)
-{
-    ngx_str_t  key;
-
-    key = person->user;
-
-    return ngx_guildlog_cache_find(ngx_http_guildlog_worker.rests, &key)
-           != NULL;
-}
