@@ -263,11 +263,7 @@ entry_given_value(ngx_pool_t *pool, json_t *change, const char *name)
         return NGX_OK;
     }
 
-    ngx_memzero(&v, sizeof(v));
-
-    v.pool = pool;
-    v.error = &error;
-    v.index = NGX_GUILDLOG_VALUE_NO_INDEX;
+    ngx_guildlog_value_begin(&v, pool, name, &error);
 
     rc = ngx_guildlog_value_json(&v, &field, value);
 
