@@ -393,8 +393,7 @@ request_is_ambiguous(ngx_http_request_t *r, ngx_str_t *sent)
 static ngx_int_t
 request_method_not_allowed(ngx_http_guildlog_call_t *call, ngx_uint_t methods)
 {
-    u_char     *p;
-    ngx_str_t   allow;
+    u_char      allow[sizeof("GET, HEAD, POST, PUT, PATCH, DELETE")], *p;
     ngx_uint_t  i;
 
     static const struct {
@@ -409,24 +408,16 @@ request_method_not_allowed(ngx_http_guildlog_call_t *call, ngx_uint_t methods)
         { NGX_HTTP_DELETE, "DELETE" }
     };
 
-    allow.data = ngx_pnalloc(call->request->pool,
-                             sizeof("GET, HEAD, POST, PUT, PATCH, DELETE"));
-    if (allow.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    p = allow.data;
+    p = allow;
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (methods & names[i].bit) {
-            p = ngx_sprintf(p, "%s%s", p == allow.data ? "" : ", ",
-                            names[i].name);
+            p = ngx_sprintf(p, "%s%s", p == allow ? "" : ", ", names[i].name);
         }
     }
 
-    allow.len = p - allow.data;
-
-    if (ngx_http_guildlog_response_header(call->request, "Allow", "%V", &allow)
+    if (ngx_http_guildlog_response_header(call->request, "Allow", "%*s",
+                                          (size_t) (p - allow), allow)
         != NGX_OK)
     {
         return NGX_ERROR;
