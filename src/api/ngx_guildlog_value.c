@@ -451,7 +451,7 @@ ngx_guildlog_value_array(ngx_str_t *array, ngx_pool_t *pool, ngx_uint_t n,
 {
     array->len = 0;
     array->data = ngx_pnalloc(pool, sizeof("{}") - 1
-                                    + n * (sizeof("\"\",") - 1) + 2 * size);
+                                    + n * (sizeof("NULL,") - 1) + 2 * size);
 
     return array->data ? NGX_OK : NGX_ERROR;
 }
@@ -465,7 +465,7 @@ ngx_guildlog_value_array_add(ngx_str_t *array, const ngx_str_t *value)
     p = array->data + array->len;
 
     *p++ = array->len ? ',' : '{';
-    p = ngx_guildlog_value_quote(p, value);
+    p = value ? ngx_guildlog_value_quote(p, value) : ngx_cpymem(p, "NULL", 4);
 
     array->len = p - array->data;
 }

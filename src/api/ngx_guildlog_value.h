@@ -116,7 +116,7 @@ u_char *ngx_guildlog_value_quote(u_char *p, const ngx_str_t *value);
 
 /*
  * An SQL array of n such elements with size bytes in all: begun, each added,
- * and ended.  NGX_ERROR: no memory.
+ * and ended.  A NULL is one of SQL.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_guildlog_value_array(ngx_str_t *array, ngx_pool_t *pool,
     ngx_uint_t n, size_t size);

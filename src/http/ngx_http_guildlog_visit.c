@@ -349,33 +349,30 @@ static ngx_int_t
 visit_guilds(ngx_http_guildlog_visit_t *visit, json_t *json)
 {
     ngx_int_t                     rc;
-    ngx_str_t                     args[VISIT_ARGS], ids, icons;
+    ngx_str_t                     args[VISIT_ARGS];
     const ngx_guildlog_stmt_t    *stmt;
     ngx_guildlog_login_person_t  *person;
 
     person = &visit->person;
 
-    if (ngx_guildlog_login_answer_guilds(visit->pool, json, person) != NGX_OK
-        || ngx_guildlog_login_answer_arrays(visit->pool, person, &ids, &icons)
-           != NGX_OK)
-    {
+    if (ngx_guildlog_login_answer_guilds(visit->pool, json, person) != NGX_OK) {
         return NGX_HTTP_SERVICE_UNAVAILABLE;
     }
 
     if (visit->renews) {
         stmt = ngx_guildlog_stmt(session_renew);
         rc = visit_session(visit, &args[0]);
-        args[1] = ids;
-        args[2] = icons;
+        args[1] = person->guilds;
+        args[2] = person->icons;
 
     } else {
         stmt = ngx_guildlog_stmt(session_begin);
         args[0] = person->session;
         args[1] = person->user;
         args[2] = person->name;
-        args[3] = ids;
+        args[3] = person->guilds;
         args[4] = person->avatar;
-        args[5] = icons;
+        args[5] = person->icons;
         rc = ngx_guildlog_login_cookie_access(visit->pool,
                                               &visit->login->keys, person,
                                               &args[6]);

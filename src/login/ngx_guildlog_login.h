@@ -44,12 +44,6 @@ typedef struct {
 } ngx_guildlog_login_start_t;
 
 
-typedef struct {
-    ngx_str_t                      id;
-    ngx_str_t                      icon;     /* empty: none */
-} ngx_guildlog_login_guild_t;
-
-
 /* a session; what stands behind expires only a visit knows */
 
 typedef struct {
@@ -59,7 +53,8 @@ typedef struct {
     ngx_str_t                      name;
     ngx_str_t                      avatar;   /* empty: none */
     ngx_str_t                      access;   /* the platform's token */
-    ngx_guildlog_login_guild_t    *guilds;   /* that the person manages */
+    ngx_str_t                      guilds;   /* that the person manages: ids */
+    ngx_str_t                      icons;    /* and pictures, as SQL arrays */
     ngx_uint_t                     nguilds;
 } ngx_guildlog_login_person_t;
 
@@ -144,14 +139,9 @@ ngx_int_t ngx_guildlog_login_answer_token(const json_t *json,
 ngx_int_t ngx_guildlog_login_answer_user(const json_t *json,
     ngx_guildlog_login_person_t *person);
 
-/* the guilds that the person manages, as many as there are */
+/* the guilds that the person manages, as many as there are, in the pool */
 ngx_int_t ngx_guildlog_login_answer_guilds(ngx_pool_t *pool,
     const json_t *json, ngx_guildlog_login_person_t *person);
-
-/* their ids and their icons, as SQL arrays */
-ngx_int_t ngx_guildlog_login_answer_arrays(ngx_pool_t *pool,
-    const ngx_guildlog_login_person_t *person, ngx_str_t *ids,
-    ngx_str_t *icons);
 
 
 #endif /* _NGX_GUILDLOG_LOGIN_H_INCLUDED_ */

@@ -74,22 +74,24 @@ ngx_int_t
 ngx_guildlog_login_answer_guilds(ngx_pool_t *pool, const json_t *json,
     ngx_guildlog_login_person_t *person)
 {
-    size_t                       i;
-    json_t                      *guild;
-    ngx_str_t                    id;
-    ngx_guildlog_login_guild_t  *s;
+    size_t      i, n;
+    json_t     *guild;
+    ngx_str_t   id, icon;
 
     if (!json_is_array(json)) {
         return NGX_DECLINED;
     }
 
-    s = ngx_palloc(pool, (json_array_size(json) + 1)
-                         * sizeof(ngx_guildlog_login_guild_t));
-    if (s == NULL) {
+    n = json_array_size(json);
+    person->nguilds = 0;
+
+    if (ngx_guildlog_value_array(&person->guilds, pool, n, n * NGX_INT64_LEN)
+        != NGX_OK
+        || ngx_guildlog_value_array(&person->icons, pool, n, n * ANSWER_ICON)
+           != NGX_OK)
+    {
         return NGX_ERROR;
     }
-
-    person->guilds = s;
 
     json_array_foreach(json, i, guild) {
         id = ngx_guildlog_json_get(guild, "id");
@@ -99,13 +101,17 @@ ngx_guildlog_login_answer_guilds(ngx_pool_t *pool, const json_t *json,
         }
 
         if (answer_manages(guild)) {
-            s->id = id;
-            s->icon = answer_icon(json_object_get(guild, "icon"));
-            s++;
+            icon = answer_icon(json_object_get(guild, "icon"));
+
+            ngx_guildlog_value_array_add(&person->guilds, &id);
+            ngx_guildlog_value_array_add(&person->icons,
+                                         icon.len ? &icon : NULL);
+            person->nguilds++;
         }
     }
 
-    person->nguilds = s - person->guilds;
+    ngx_guildlog_value_array_end(&person->guilds);
+    ngx_guildlog_value_array_end(&person->icons);
 
     return NGX_OK;
 }
@@ -155,44 +161,4 @@ answer_icon(const json_t *icon)
     }
 
     return text;
-}
-
-
-ngx_int_t
-ngx_guildlog_login_answer_arrays(ngx_pool_t *pool,
-    const ngx_guildlog_login_person_t *person, ngx_str_t *ids,
-    ngx_str_t *icons)
-{
-    u_char                            *p, *q;
-    ngx_uint_t                         i;
-    const char                        *comma;
-    const ngx_guildlog_login_guild_t  *guild;
-
-    p = ngx_pnalloc(pool, 2 + person->nguilds * (1 + NGX_INT64_LEN));
-    q = ngx_pnalloc(pool, 2 + person->nguilds * (3 + ANSWER_ICON));
-
-    if (p == NULL || q == NULL) {
-        return NGX_ERROR;
-    }
-
-    ids->data = p;
-    icons->data = q;
-    *p++ = '{';
-    *q++ = '{';
-
-    for (i = 0; i < person->nguilds; i++) {
-        guild = &person->guilds[i];
-        comma = i ? "," : "";
-
-        p = ngx_sprintf(p, "%s%V", comma, &guild->id);
-        q = guild->icon.len ? ngx_sprintf(q, "%s\"%V\"", comma, &guild->icon)
-                            : ngx_sprintf(q, "%sNULL", comma);
-    }
-
-    *p++ = '}';
-    *q++ = '}';
-    ids->len = p - ids->data;
-    icons->len = q - icons->data;
-
-    return NGX_OK;
 }
