@@ -142,21 +142,6 @@ static struct {
 } line;
 
 
-#define number_of(name, field)                                                \
-    { name, offsetof(ngx_http_guildlog_search_head_t, field) }
-
-
-static const struct {
-    const char                    *name;
-    size_t                         offset;
-} head_numbers[] = {
-    number_of("low", low), number_of("high", high),
-    number_of("top", top), number_of("retention", retention),
-    number_of("arrival", arrival), number_of("until", until),
-    number_of("backId", back_id), number_of("backArrival", back_arrival)
-};
-
-
 static ngx_event_t       strings_timer;
 static ngx_connection_t  strings_dumb;
 
@@ -303,7 +288,6 @@ search_came(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
 static ngx_int_t
 search_opened(ngx_http_guildlog_search_t *search)
 {
-    size_t                            i;
     json_t                           *json, *value;
     ngx_str_t                         text, error;
     ngx_guildlog_find_t              *result;
@@ -315,17 +299,18 @@ search_opened(ngx_http_guildlog_search_t *search)
                      : NULL;
     search->row++;
 
-    for (i = 0; i < sizeof(head_numbers) / sizeof(head_numbers[0]); i++) {
-        value = json_object_get(json, head_numbers[i].name);
-
-        if (!json_is_integer(value)) {
-            ngx_log_error(NGX_LOG_ERR, search->call->request->connection->log,
-                          0, "\"search_open\" returned no head");
-            return NGX_ERROR;
-        }
-
-        *(int64_t *) ((u_char *) head + head_numbers[i].offset) =
-                                                   json_integer_value(value);
+    if (json == NULL
+        || json_unpack(json, "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+                       "low", &head->low, "high", &head->high,
+                       "top", &head->top, "retention", &head->retention,
+                       "arrival", &head->arrival, "until", &head->until,
+                       "backId", &head->back_id,
+                       "backArrival", &head->back_arrival)
+           != 0)
+    {
+        ngx_log_error(NGX_LOG_ERR, search->call->request->connection->log, 0,
+                      "\"search_open\" returned no head");
+        return NGX_ERROR;
     }
 
     value = json_object_get(json, "erased");

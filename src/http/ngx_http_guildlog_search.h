@@ -75,15 +75,15 @@ typedef ngx_int_t (*ngx_http_guildlog_search_work_pt)(
 /* what search_open says of all */
 
 typedef struct {
-    int64_t                        low;        /* the window, of ids */
-    int64_t                        high;
-    int64_t                        top;        /* what is asked for is below */
-    int64_t                        retention;  /* ms */
-    int64_t                        arrival;    /* so far entries are in
+    json_int_t                     low;        /* the window, of ids */
+    json_int_t                     high;
+    json_int_t                     top;        /* what is asked for is below */
+    json_int_t                     retention;  /* ms */
+    json_int_t                     arrival;    /* so far entries are in
                                                   segments, */
-    int64_t                        until;      /* so far there are any */
-    int64_t                        back_id;    /* but those below that id */
-    int64_t                        back_arrival;  /* that arrived so far are in
+    json_int_t                     until;      /* so far there are any */
+    json_int_t                     back_id;    /* but those below that id */
+    json_int_t                     back_arrival;  /* that arrived so far are in
                                                      none */
     int64_t                        erased;     /* grows where entries are
                                                   removed; -1: no index */
