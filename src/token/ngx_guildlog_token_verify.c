@@ -29,19 +29,6 @@
 #define TOKEN_VERIFY_POOL_SIZE   4096
 
 
-/*
- * What does not change with time of a token that is good; the times are
- * compared at each use.
- */
-
-typedef struct {
-    int64_t                        exp;
-    int64_t                        nbf;
-    int64_t                        iat;
-    ngx_guildlog_token_t           token;
-} token_verify_verdict_t;
-
-
 typedef struct {
     ngx_pool_t                    *pool;
     const ngx_guildlog_token_keys_t  *keys;
@@ -49,13 +36,13 @@ typedef struct {
     ngx_str_t                      text;     /* NUL-terminated */
     json_t                        *header;
     json_t                        *payload;
-    token_verify_verdict_t        *verdict;
+    ngx_guildlog_token_t          *token;
     ngx_uint_t                     no_memory;
 } token_verify_t;
 
 
 static ngx_int_t token_verify_shape(const ngx_str_t *text);
-static ngx_guildlog_auth_e token_verify_text(token_verify_verdict_t *verdict,
+static ngx_guildlog_auth_e token_verify_text(ngx_guildlog_token_t *token,
     const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text, ngx_log_t *log);
 static ngx_guildlog_auth_e token_verify_parts(token_verify_t *t,
@@ -66,11 +53,8 @@ static ngx_guildlog_auth_e token_verify_signature(token_verify_t *t);
 static ngx_guildlog_auth_e token_verify_signed_by(token_verify_t *t,
     const ngx_guildlog_token_key_t *key);
 static ngx_guildlog_auth_e token_verify_claims(token_verify_t *t);
-static ngx_int_t token_verify_seconds(json_t *value, int64_t *seconds);
+static ngx_int_t token_verify_seconds(json_t *value, time_t *seconds);
 static ngx_uint_t token_verify_is(json_t *value, const void *data, size_t len);
-static ngx_guildlog_auth_e token_verify_use(
-    const token_verify_verdict_t *verdict, time_t now,
-    ngx_guildlog_token_t *token);
 static size_t token_verify_cache_key(u_char *key,
     const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text);
@@ -92,10 +76,11 @@ ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
     const ngx_str_t *text, time_t now, ngx_guildlog_token_t *token,
     ngx_log_t *log)
 {
-    u_char                  buf[TOKEN_VERIFY_KEY_MAX];
-    ngx_str_t               key;
-    ngx_guildlog_auth_e     cause;
-    token_verify_verdict_t  verdict, *known;
+    u_char                 buf[TOKEN_VERIFY_KEY_MAX];
+    time_t                 soon;
+    ngx_str_t              key;
+    ngx_guildlog_auth_e    cause;
+    ngx_guildlog_token_t  *known;
 
     if (token_verify_shape(text) != NGX_OK) {
         return NGX_GUILDLOG_AUTH_MALFORMED;
@@ -108,29 +93,39 @@ ngx_guildlog_token_verify(ngx_guildlog_cache_t *cache,
     key.data = buf;
     key.len = cache ? token_verify_cache_key(buf, keys, issuer, text) : 0;
 
-    if (key.len) {
-        known = ngx_guildlog_cache_find(cache, &key);
+    known = key.len ? ngx_guildlog_cache_find(cache, &key) : NULL;
 
+    if (known) {
+        *token = *known;
+
+    } else {
+        cause = token_verify_text(token, keys, issuer, text, log);
+
+        if (cause != NGX_GUILDLOG_AUTH_OK) {
+            return cause;
+        }
+
+        known = key.len ? ngx_guildlog_cache_store(cache, &key,
+                                              sizeof(ngx_guildlog_token_t), 1)
+                        : NULL;
         if (known) {
-            return token_verify_use(known, now, token);
+            *known = *token;
         }
     }
 
-    cause = token_verify_text(&verdict, keys, issuer, text, log);
+    ngx_guildlog_assert(token->jti.len
+                        && token->jti.len <= sizeof(token->jti_data));
+    ngx_guildlog_assert(token->guild.len <= sizeof(token->guild_data));
 
-    if (cause != NGX_GUILDLOG_AUTH_OK) {
-        return cause;
-    }
+    token->jti.data = token->jti_data;
+    token->guild.data = token->guild_data;
 
-    if (key.len) {
-        known = ngx_guildlog_cache_store(cache, &key,
-                                         sizeof(token_verify_verdict_t), 1);
-        if (known) {
-            *known = verdict;
-        }
-    }
+    /* what is good is so until its times say something else */
 
-    return token_verify_use(&verdict, now, token);
+    soon = now + TOKEN_VERIFY_LEEWAY_S;
+
+    return now >= token->exp || token->nbf > soon || token->iat > soon
+           ? NGX_GUILDLOG_AUTH_EXPIRED : NGX_GUILDLOG_AUTH_OK;
 }
 
 
@@ -178,14 +173,14 @@ token_verify_shape(const ngx_str_t *text)
 
 
 static ngx_guildlog_auth_e
-token_verify_text(token_verify_verdict_t *verdict,
+token_verify_text(ngx_guildlog_token_t *token,
     const ngx_guildlog_token_keys_t *keys, const ngx_str_t *issuer,
     const ngx_str_t *text, ngx_log_t *log)
 {
     token_verify_t       t;
     ngx_guildlog_auth_e  cause;
 
-    ngx_memzero(verdict, sizeof(token_verify_verdict_t));
+    ngx_memzero(token, sizeof(ngx_guildlog_token_t));
     ngx_memzero(&t, sizeof(token_verify_t));
 
     t.pool = ngx_create_pool(TOKEN_VERIFY_POOL_SIZE, log);
@@ -195,7 +190,7 @@ token_verify_text(token_verify_verdict_t *verdict,
 
     t.keys = keys;
     t.issuer = issuer;
-    t.verdict = verdict;
+    t.token = token;
 
     cause = token_verify_parts(&t, text);
 
@@ -381,14 +376,12 @@ token_verify_signed_by(token_verify_t *t, const ngx_guildlog_token_key_t *key)
 static ngx_guildlog_auth_e
 token_verify_claims(token_verify_t *t)
 {
-    json_t                  *value;
-    ngx_str_t                sub, jti;
-    ngx_uint_t               i;
-    ngx_guildlog_token_t    *token;
-    token_verify_verdict_t  *verdict;
+    json_t                *value;
+    ngx_str_t              sub, jti;
+    ngx_uint_t             i;
+    ngx_guildlog_token_t  *token;
 
-    verdict = t->verdict;
-    token = &verdict->token;
+    token = t->token;
 
     value = json_object_get(t->payload, "iss");
 
@@ -399,11 +392,11 @@ token_verify_claims(token_verify_t *t)
     value = json_object_get(t->payload, "exp");
 
     if (value == NULL
-        || token_verify_seconds(value, &verdict->exp) != NGX_OK
-        || token_verify_seconds(json_object_get(t->payload, "nbf"),
-                                &verdict->nbf) != NGX_OK
-        || token_verify_seconds(json_object_get(t->payload, "iat"),
-                                &verdict->iat) != NGX_OK)
+        || token_verify_seconds(value, &token->exp) != NGX_OK
+        || token_verify_seconds(json_object_get(t->payload, "nbf"), &token->nbf)
+           != NGX_OK
+        || token_verify_seconds(json_object_get(t->payload, "iat"), &token->iat)
+           != NGX_OK)
     {
         return NGX_GUILDLOG_AUTH_CLAIMS;
     }
@@ -423,9 +416,6 @@ token_verify_claims(token_verify_t *t)
     {
         return NGX_GUILDLOG_AUTH_CLAIMS;
     }
-
-    token->exp = verdict->exp;
-    token->iat = verdict->iat;
 
     ngx_memcpy(token->guild_data, sub.data, sub.len);
     ngx_memcpy(token->jti_data, jti.data, jti.len);
@@ -463,7 +453,7 @@ token_verify_claims(token_verify_t *t)
 /* any JSON number, without its fraction; absent: 0 */
 
 static ngx_int_t
-token_verify_seconds(json_t *value, int64_t *seconds)
+token_verify_seconds(json_t *value, time_t *seconds)
 {
     double  d;
 
@@ -482,7 +472,7 @@ token_verify_seconds(json_t *value, int64_t *seconds)
             *seconds = INT64_MIN;
 
         } else {
-            *seconds = (int64_t) d;
+            *seconds = (time_t) d;
         }
 
     } else if (value) {
@@ -499,31 +489,6 @@ token_verify_is(json_t *value, const void *data, size_t len)
     return json_is_string(value)
            && json_string_length(value) == len
            && ngx_memcmp(json_string_value(value), data, len) == 0;
-}
-
-
-static ngx_guildlog_auth_e
-token_verify_use(const token_verify_verdict_t *verdict, time_t now,
-    ngx_guildlog_token_t *token)
-{
-    int64_t  soon;
-
-    soon = (int64_t) now + TOKEN_VERIFY_LEEWAY_S;
-
-    if (now >= verdict->exp || verdict->nbf > soon || verdict->iat > soon) {
-        return NGX_GUILDLOG_AUTH_EXPIRED;
-    }
-
-    ngx_guildlog_assert(verdict->token.jti.len
-                        && verdict->token.jti.len <= sizeof(token->jti_data));
-    ngx_guildlog_assert(verdict->token.guild.len <= sizeof(token->guild_data));
-
-    *token = verdict->token;
-
-    token->jti.data = token->jti_data;
-    token->guild.data = token->guild_data;
-
-    return NGX_GUILDLOG_AUTH_OK;
 }
 
 

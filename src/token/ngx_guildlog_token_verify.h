@@ -27,6 +27,7 @@ typedef struct {
     ngx_uint_t                     bot;
     ngx_uint_t                     kind;
     time_t                         iat;
+    time_t                         nbf;      /* of one that was verified */
     time_t                         exp;
 } ngx_guildlog_token_t;
 
