@@ -40,7 +40,8 @@
 #define STATUS_FORM_LINE    1024
 
 
-#define HEALTH_RECENT  5000   /* ms */
+#define HEALTH_RECENT       5000     /* ms */
+#define HEALTH_NO_FUNCTION  "42883"  /* of such a name: SQLSTATE */
 
 
 typedef struct ngx_http_guildlog_metric_s  ngx_http_guildlog_metric_t;
@@ -884,7 +885,6 @@ health_told(void *data, ngx_guildlog_db_result_t *result)
 
     ngx_int_t            rc;
     ngx_uint_t           status;
-    const char          *obstacle;
     ngx_http_request_t  *r;
 
     r = ask->request;
@@ -903,25 +903,17 @@ health_told(void *data, ngx_guildlog_db_result_t *result)
 
         rc = health_ask(ask);
 
+    } else if (result->outcome == NGX_GUILDLOG_DB_ROWS
+               || (status == NGX_HTTP_INTERNAL_SERVER_ERROR
+                   && ngx_strcmp(result->sqlstate, HEALTH_NO_FUNCTION) == 0))
+    {
+        rc = health_answer(r, "the schema is older than the module\n");
+
     } else {
-
-        obstacle = "the schema is older than the module\n";
-
-        if (result->outcome != NGX_GUILDLOG_DB_ROWS
-            && status != NGX_HTTP_INTERNAL_SERVER_ERROR)
-        {
-            obstacle = "the database is not available\n";
-
-        } else if (result->outcome != NGX_GUILDLOG_DB_ROWS
-                   && ngx_strcmp(result->sqlstate, "42883") != 0)
-        {
-            /* another cause than that it has no such function */
-
-            obstacle = "the database refuses to tell its schema; "
-                       "the error log says why\n";
-        }
-
-        rc = health_answer(r, obstacle);
+        rc = health_answer(r, status == NGX_HTTP_INTERNAL_SERVER_ERROR
+                              ? "the database refuses to tell its schema; "
+                                "the error log says why\n"
+                              : "the database is not available\n");
     }
 
     if (rc != NGX_AGAIN) {
