@@ -236,10 +236,7 @@ login_begin(ngx_http_request_t *r, const ngx_http_guildlog_login_conf_t *login)
                                                  NULL);
     }
 
-    if (RAND_bytes(start.state, sizeof(start.state)) != 1
-        || RAND_bytes(start.session, sizeof(start.session)) != 1
-        || RAND_bytes(start.verifier, sizeof(start.verifier)) != 1)
-    {
+    if (RAND_bytes((u_char *) &start, NGX_GUILDLOG_LOGIN_BEGUN) != 1) {
         return NGX_ERROR;
     }
 

@@ -43,6 +43,10 @@ typedef struct {
     time_t                         expires;
 } ngx_guildlog_login_start_t;
 
+/* bytes of it, which are random, in front of when it ends */
+#define NGX_GUILDLOG_LOGIN_BEGUN                                              \
+    offsetof(ngx_guildlog_login_start_t, expires)
+
 
 /* a session; what stands behind expires only a visit knows */
 

@@ -16,10 +16,6 @@
 #define COOKIE_WHO     "guildlog session of "
 #define COOKIE_ACCESS  "guildlog access of "
 
-/* bytes of a sign-in, in front of when it ends */
-#define COOKIE_BEGUN   (2 * NGX_GUILDLOG_LOGIN_RANDOM                         \
-                        + NGX_GUILDLOG_LOGIN_VERIFIER)
-
 
 static ngx_int_t cookie_seal(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys, const char *what,
@@ -37,12 +33,10 @@ ngx_guildlog_login_cookie_start(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys,
     const ngx_guildlog_login_start_t *start, ngx_str_t *cookie)
 {
-    u_char     *p, buf[COOKIE_BEGUN + NGX_TIME_T_LEN];
+    u_char     *p, buf[NGX_GUILDLOG_LOGIN_BEGUN + NGX_TIME_T_LEN];
     ngx_str_t   plain;
 
-    p = ngx_cpymem(buf, start->state, sizeof(start->state));
-    p = ngx_cpymem(p, start->session, sizeof(start->session));
-    p = ngx_cpymem(p, start->verifier, sizeof(start->verifier));
+    p = ngx_cpymem(buf, start, NGX_GUILDLOG_LOGIN_BEGUN);
     p = ngx_sprintf(p, "%T", start->expires);
 
     plain.data = buf;
@@ -57,9 +51,8 @@ ngx_guildlog_login_cookie_open_start(ngx_pool_t *pool,
     const ngx_guildlog_login_keys_t *keys, const ngx_str_t *cookie,
     ngx_guildlog_login_start_t *start)
 {
-    u_char     *p;
-    ngx_int_t   rc;
-    ngx_str_t   plain;
+    ngx_int_t  rc;
+    ngx_str_t  plain;
 
     rc = cookie_open(pool, keys, COOKIE_START, cookie, &plain);
 
@@ -69,19 +62,14 @@ ngx_guildlog_login_cookie_open_start(ngx_pool_t *pool,
 
     /* what was sealed is ours, but perhaps of another version */
 
-    if (plain.len <= COOKIE_BEGUN) {
+    if (plain.len <= NGX_GUILDLOG_LOGIN_BEGUN) {
         return NGX_DECLINED;
     }
 
-    p = plain.data;
-    ngx_memcpy(start->state, p, sizeof(start->state));
-    p += sizeof(start->state);
-    ngx_memcpy(start->session, p, sizeof(start->session));
-    p += sizeof(start->session);
-    ngx_memcpy(start->verifier, p, sizeof(start->verifier));
-    p += sizeof(start->verifier);
+    ngx_memcpy(start, plain.data, NGX_GUILDLOG_LOGIN_BEGUN);
 
-    start->expires = ngx_atotm(p, plain.data + plain.len - p);
+    start->expires = ngx_atotm(plain.data + NGX_GUILDLOG_LOGIN_BEGUN,
+                               plain.len - NGX_GUILDLOG_LOGIN_BEGUN);
 
     return start->expires == NGX_ERROR ? NGX_DECLINED : NGX_OK;
 }
