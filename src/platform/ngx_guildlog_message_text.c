@@ -180,27 +180,17 @@ ngx_uint_t
 ngx_guildlog_message_text_add(ngx_guildlog_message_text_t *text,
     const char *fmt, ...)
 {
-    size_t      len;
-    u_char     *p;
-    u_char      own[MESSAGE_TEXT_OWN];
-    va_list     args;
-    ngx_uint_t  units;
+    u_char     own[MESSAGE_TEXT_OWN];
+    va_list    args;
+    ngx_str_t  s;
+
+    s.data = own;
 
     va_start(args, fmt);
-    p = ngx_vslprintf(own, own + MESSAGE_TEXT_OWN, fmt, args);
+    s.len = ngx_vslprintf(own, own + MESSAGE_TEXT_OWN, fmt, args) - own;
     va_end(args);
 
-    len = p - own;
-    units = ngx_guildlog_message_text_units(own, len);
-
-    if (units > text->left) {
-        return 0;
-    }
-
-    text->pos = ngx_cpymem(text->pos, own, len);
-    text->left -= units;
-
-    return 1;
+    return ngx_guildlog_message_text_put(text, &s);
 }
 
 
