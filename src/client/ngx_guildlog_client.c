@@ -459,14 +459,12 @@ client_write(ngx_event_t *wev)
             return;
         }
 
-        if (ngx_handle_write_event(wev, 0) != NGX_OK) {
-            client_lost(x, "the socket cannot be watched");
-        }
-
-        return;
+        break;
     }
 
-    wev->handler = client_conn_wait;
+    if (b->pos == b->last) {
+        wev->handler = client_conn_wait;
+    }
 
     if (ngx_handle_write_event(wev, 0) != NGX_OK) {
         client_lost(x, "the socket cannot be watched");
