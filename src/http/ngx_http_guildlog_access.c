@@ -4,7 +4,6 @@
  * guildlog_auth.
  */
 
-#include "http/ngx_http_guildlog_call.h"
 #include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_request.h"
 

@@ -10,12 +10,8 @@
 
 #include "http/ngx_http_guildlog.h"
 #include "log/ngx_guildlog_batch.h"
-#include "db/ngx_guildlog_db_pool.h"
-#include "login/ngx_guildlog_login.h"
 #include "shm/ngx_guildlog_limit.h"
-#include "api/ngx_guildlog_route.h"
 #include "shm/ngx_guildlog_seats.h"
-#include "base/ngx_guildlog_cache.h"
 #include "token/ngx_guildlog_token_verify.h"
 
 

@@ -7,9 +7,7 @@
 #include "http/ngx_http_guildlog_search.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
-#include "base/ngx_guildlog_json.h"
 #include "log/ngx_guildlog_language.h"
-#include "log/ngx_guildlog_pieces.h"
 
 
 /* the arguments behind the window */

@@ -7,7 +7,6 @@
 #include <ngx_config.h>
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
-#include "http/ngx_http_guildlog_call.h"
 #include "http/ngx_http_guildlog_login.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"

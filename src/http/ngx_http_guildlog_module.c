@@ -3,12 +3,9 @@
  * The directives, their inheritance, and the handlers of nginx's phases.
  */
 
-#include "http/ngx_http_guildlog_call.h"
 #include "http/ngx_http_guildlog_conf.h"
 #include "http/ngx_http_guildlog_request.h"
-#include "shm/ngx_guildlog_seats.h"
 #include "http/ngx_http_guildlog_login.h"
-#include "token/ngx_guildlog_token_verify.h"
 
 
 #define MODULE_LIMIT_ZONE    (10 * 1024 * 1024)

@@ -4,7 +4,6 @@
  * bind, read the body, submit; then the endpoint takes the results.
  */
 
-#include "http/ngx_http_guildlog_call.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
 

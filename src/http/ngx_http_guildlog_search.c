@@ -11,7 +11,6 @@
 
 #include "http/ngx_http_guildlog_search.h"
 #include "http/ngx_http_guildlog_response.h"
-#include "base/ngx_guildlog_json.h"
 #include "log/ngx_guildlog_language.h"
 
 

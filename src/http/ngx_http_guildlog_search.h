@@ -14,7 +14,6 @@
 
 #include "http/ngx_http_guildlog_call.h"
 #include "search/ngx_guildlog_find.h"
-#include "http/ngx_http_guildlog.h"
 #include "search/ngx_guildlog_match.h"
 
 

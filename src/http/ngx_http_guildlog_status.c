@@ -8,10 +8,8 @@
  * samples, and the form makes JSON or text of them.
  */
 
-#include "http/ngx_http_guildlog_call.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
-#include "http/ngx_http_guildlog.h"
 #include "base/ngx_guildlog_json.h"
 
 

@@ -6,7 +6,6 @@
  * meanwhile.
  */
 
-#include "http/ngx_http_guildlog_search.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_stream.h"

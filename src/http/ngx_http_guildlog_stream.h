@@ -10,7 +10,6 @@
 #define _NGX_HTTP_GUILDLOG_STREAM_H_INCLUDED_
 
 
-#include "http/ngx_http_guildlog_call.h"
 #include "http/ngx_http_guildlog_search.h"
 
 

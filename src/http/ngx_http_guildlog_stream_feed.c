@@ -7,7 +7,6 @@
 
 #include "http/ngx_http_guildlog_response.h"
 #include "http/ngx_http_guildlog_stream.h"
-#include "http/ngx_http_guildlog_call.h"
 
 
 #define FEED_INTERVAL  250     /* ms */

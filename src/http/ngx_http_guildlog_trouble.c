@@ -6,10 +6,7 @@
 
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
-#include "http/ngx_http_guildlog_call.h"
 #include "http/ngx_http_guildlog_ask.h"
-#include "base/ngx_guildlog_json.h"
-#include "platform/ngx_guildlog_platform.h"
 
 
 #define TROUBLE_PROBE_MS       5000

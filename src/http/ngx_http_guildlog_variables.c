@@ -3,7 +3,6 @@
  * The variables: what is known of a request, for log_format, map and headers.
  */
 
-#include "http/ngx_http_guildlog_call.h"
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
 #include "log/ngx_guildlog_language.h"
