@@ -35,22 +35,6 @@ typedef ngx_int_t (*ngx_guildlog_db_conn_result_pt)(
     ngx_guildlog_db_conn_t *conn, PGresult *res);
 
 
-/* where to connect; all connections of a pool have one */
-
-typedef struct {
-    const ngx_guildlog_database_t *database;
-    ngx_resolver_t                *resolver;     /* NULL: none configured */
-    ngx_msec_t                     resolver_timeout;
-    ngx_log_t                     *log;
-    ngx_uint_t                     host;         /* the last that worked */
-    u_char                        *failing;      /* by host: it is logged */
-    time_t                         lost;         /* a loss was logged, s */
-
-    /* as libpq takes them; an empty one stands for its default */
-    const char                    *port;
-} ngx_guildlog_db_site_t;
-
-
 /*
  * A query is one allocation with its arguments.  It stands in one queue: its
  * share's while it waits, its connection's in flight, the pool's when it has
@@ -101,8 +85,6 @@ struct ngx_guildlog_db_conn_s {
                                                     pool->ended */
     ngx_guildlog_db_pool_t        *pool;
     ngx_guildlog_db_group_t       *group;
-    ngx_guildlog_db_site_t        *site;
-    ngx_msec_t                     timeout;      /* of a statement */
 
     PGconn                        *pg;           /* NULL: closed */
     ngx_connection_t              *connection;   /* NULL: not watched */
@@ -211,10 +193,16 @@ struct ngx_guildlog_db_pool_s {
 
     const ngx_guildlog_database_t *database;
     ngx_guildlog_stats_t          *stats;
-    ngx_guildlog_db_site_t        *site;
     ngx_guildlog_db_standby_t     *standby;      /* NULL: follows nobody */
+    ngx_resolver_t                *resolver;     /* NULL: none configured */
+    ngx_msec_t                     resolver_timeout;
     ngx_pool_t                    *pool;
     ngx_log_t                     *log;
+
+    ngx_uint_t                     host;         /* the last that worked */
+    u_char                        *told;         /* by host: it is logged that
+                                                    it fails */
+    time_t                         lost;         /* a loss was logged, s */
 
     ngx_guildlog_db_group_t        groups[NGX_GUILDLOG_DB_GROUP_LAST];
     ngx_queue_t                    ended;        /* connections to free */
@@ -275,11 +263,6 @@ void ngx_guildlog_db_pipeline_send(ngx_guildlog_db_conn_t *conn,
 /* conn->handler once it is ready */
 void ngx_guildlog_db_pipeline_io(ngx_guildlog_db_conn_t *conn,
     ngx_uint_t write);
-
-
-ngx_guildlog_db_site_t *ngx_guildlog_db_host_site(ngx_pool_t *pool,
-    const ngx_guildlog_database_t *database, ngx_resolver_t *resolver,
-    ngx_msec_t resolver_timeout, ngx_log_t *log);
 
 
 /* db_group.c: which connections there are, and which one takes a query */

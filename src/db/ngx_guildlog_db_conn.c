@@ -73,8 +73,6 @@ ngx_guildlog_db_conn_create(ngx_guildlog_db_group_t *group)
     conn->fd = (ngx_socket_t) -1;
     conn->pool = pool;
     conn->group = group;
-    conn->site = pool->site;
-    conn->timeout = group->timeout;
 
     conn->timer.data = conn;
     conn->timer.log = pool->log;
@@ -88,8 +86,8 @@ ngx_guildlog_db_conn_create(ngx_guildlog_db_group_t *group)
 void
 ngx_guildlog_db_conn_open(ngx_guildlog_db_conn_t *conn)
 {
-    conn->host = conn->site->host;
-    conn->hosts_left = conn->site->database->hosts.nelts;
+    conn->host = conn->pool->host;
+    conn->hosts_left = conn->pool->database->hosts.nelts;
 
     db_host_find(conn);
 }
@@ -115,14 +113,14 @@ db_conn_connect(ngx_guildlog_db_conn_t *conn)
 
     (void) PQsetNoticeReceiver(conn->pg, db_conn_notice, conn);
 
-    ngx_log_debug2(NGX_LOG_DEBUG_EVENT, conn->site->log, 0,
+    ngx_log_debug2(NGX_LOG_DEBUG_EVENT, conn->pool->log, 0,
                    "guildlog db connects to host \"%s\", address \"%s\"",
-                   conn->site->database->resolved[conn->host].name,
+                   conn->pool->database->resolved[conn->host].name,
                    conn->addrs[conn->addr].text);
 
     conn->handler = db_conn_poll;
     conn->timer.handler = db_conn_connect_expired;
-    ngx_add_timer(&conn->timer, conn->site->database->connect_timeout);
+    ngx_add_timer(&conn->timer, conn->pool->database->connect_timeout);
 
     if (db_conn_watch(conn, 1) != NGX_OK) {
         db_conn_next(conn, "the socket cannot be watched");
@@ -133,26 +131,26 @@ db_conn_connect(ngx_guildlog_db_conn_t *conn)
 static PGconn *
 db_conn_start(ngx_guildlog_db_conn_t *conn)
 {
+    u_char                          port[NGX_INT_T_LEN + 1];
     u_char                          timeout[NGX_INT_T_LEN + 1];
     u_char                          options[256];
     db_conn_params_t                params;
-    ngx_guildlog_db_site_t         *site;
     const ngx_guildlog_database_t  *database;
 
-    site = conn->site;
-    database = site->database;
+    database = conn->pool->database;
 
-    ngx_sprintf(timeout, "%M%Z", conn->timeout);
+    ngx_sprintf(port, "%ui%Z", database->port);
+    ngx_sprintf(timeout, "%M%Z", conn->group->timeout);
     ngx_sprintf(options, "-c statement_timeout=%M"
                          " -c client_connection_check_interval=500"
                          " -c idle_in_transaction_session_timeout=10000%Z",
-                conn->timeout);
+                conn->group->timeout);
 
     ngx_memzero(&params, sizeof(db_conn_params_t));
 
     db_conn_param(&params, "host", database->resolved[conn->host].name);
     db_conn_param(&params, "hostaddr", conn->addrs[conn->addr].text);
-    db_conn_param(&params, "port", site->port);
+    db_conn_param(&params, "port", (char *) port);
     db_conn_param(&params, "dbname", (char *) database->dbname.data);
     db_conn_param(&params, "user", (char *) database->user.data);
     db_conn_param(&params, "password", (char *) database->password.data);
@@ -267,9 +265,9 @@ db_conn_poll(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
 static void
 db_conn_setup(ngx_guildlog_db_conn_t *conn)
 {
-    ngx_guildlog_db_site_t  *site;
+    ngx_guildlog_db_pool_t  *pool;
 
-    site = conn->site;
+    pool = conn->pool;
 
     if (conn->desynced) {
         db_conn_next(conn, NGX_GUILDLOG_DB_CONN_DESYNCED);
@@ -286,20 +284,20 @@ db_conn_setup(ngx_guildlog_db_conn_t *conn)
         return;
     }
 
-    if (site->failing[conn->host]) {
-        site->failing[conn->host] = 0;
-        ngx_log_error(NGX_LOG_NOTICE, site->log, 0,
+    if (pool->told[conn->host]) {
+        pool->told[conn->host] = 0;
+        ngx_log_error(NGX_LOG_NOTICE, pool->log, 0,
                       "guildlog database \"%V\", host \"%s\": connected again",
-                      &site->database->name,
-                      site->database->resolved[conn->host].name);
+                      &pool->database->name,
+                      pool->database->resolved[conn->host].name);
     }
 
-    site->host = conn->host;
+    pool->host = conn->host;
     db_host_forget(conn);
 
-    ngx_log_debug1(NGX_LOG_DEBUG_EVENT, site->log, 0,
+    ngx_log_debug1(NGX_LOG_DEBUG_EVENT, pool->log, 0,
                    "guildlog db connection is ready, host \"%s\"",
-                   site->database->resolved[conn->host].name);
+                   pool->database->resolved[conn->host].name);
 
     conn->ready = 1;
     conn->ready_at = ngx_current_msec;
@@ -383,16 +381,16 @@ db_conn_watch(ngx_guildlog_db_conn_t *conn, ngx_uint_t write)
         return NGX_ERROR;
     }
 
-    c = ngx_get_connection(fd, conn->site->log);
+    c = ngx_get_connection(fd, conn->pool->log);
     if (c == NULL) {
         return NGX_ERROR;
     }
 
     c->data = conn;
     c->read->handler = db_conn_event_handler;
-    c->read->log = conn->site->log;
+    c->read->log = conn->pool->log;
     c->write->handler = db_conn_event_handler;
-    c->write->log = conn->site->log;
+    c->write->log = conn->pool->log;
 
     conn->connection = c;
 
@@ -455,18 +453,18 @@ db_conn_next(ngx_guildlog_db_conn_t *conn, const char *cause)
 {
     u_char                   line[NGX_MAX_ERROR_STR / 4];
     ngx_uint_t               level;
-    ngx_guildlog_db_site_t  *site;
+    ngx_guildlog_db_pool_t  *pool;
 
-    site = conn->site;
+    pool = conn->pool;
 
-    level = site->failing[conn->host] ? NGX_LOG_INFO : NGX_LOG_ERR;
-    site->failing[conn->host] = 1;
+    level = pool->told[conn->host] ? NGX_LOG_INFO : NGX_LOG_ERR;
+    pool->told[conn->host] = 1;
 
     ngx_guildlog_db_result_line(line, sizeof(line), cause);
-    ngx_log_error(level, site->log, 0,
+    ngx_log_error(level, pool->log, 0,
                   "guildlog database \"%V\", host \"%s\": connect failed: %s",
-                  &site->database->name,
-                  site->database->resolved[conn->host].name, line);
+                  &pool->database->name,
+                  pool->database->resolved[conn->host].name, line);
 
     db_conn_drop(conn);
 
@@ -482,7 +480,7 @@ db_conn_next(ngx_guildlog_db_conn_t *conn, const char *cause)
         return;
     }
 
-    conn->host = (conn->host + 1) % site->database->hosts.nelts;
+    conn->host = (conn->host + 1) % pool->database->hosts.nelts;
     db_host_find(conn);
 }
 
@@ -492,20 +490,20 @@ ngx_guildlog_db_conn_fail(ngx_guildlog_db_conn_t *conn, const char *cause)
 {
     u_char                   line[NGX_MAX_ERROR_STR / 4];
     ngx_uint_t               level;
-    ngx_guildlog_db_site_t  *site;
+    ngx_guildlog_db_pool_t  *pool;
 
-    site = conn->site;
+    pool = conn->pool;
 
     /* a restart of the database ends all connections: one line is an error */
 
-    level = (ngx_time() - site->lost < 2) ? NGX_LOG_INFO : NGX_LOG_ERR;
-    site->lost = ngx_time();
+    level = (ngx_time() - pool->lost < 2) ? NGX_LOG_INFO : NGX_LOG_ERR;
+    pool->lost = ngx_time();
 
     ngx_guildlog_db_result_line(line, sizeof(line), cause);
-    ngx_log_error(level, site->log, 0,
+    ngx_log_error(level, pool->log, 0,
                   "guildlog database \"%V\", host \"%s\": connection lost: %s",
-                  &site->database->name,
-                  site->database->resolved[conn->host].name,
+                  &pool->database->name,
+                  pool->database->resolved[conn->host].name,
                   conn->last_notice[0] ? conn->last_notice : line);
 
     db_conn_end(conn);
@@ -523,7 +521,7 @@ ngx_guildlog_db_conn_close(ngx_guildlog_db_conn_t *conn)
 static void
 db_conn_end(ngx_guildlog_db_conn_t *conn)
 {
-    ngx_log_debug3(NGX_LOG_DEBUG_EVENT, conn->site->log, 0,
+    ngx_log_debug3(NGX_LOG_DEBUG_EVENT, conn->pool->log, 0,
                    "guildlog db connection ends ready:%d closing:%d flight:%ui",
                    conn->ready, conn->closing, conn->nflight);
 
@@ -684,16 +682,16 @@ static void
 db_host_find(ngx_guildlog_db_conn_t *conn)
 {
     ngx_resolver_ctx_t            *ctx;
-    ngx_guildlog_db_site_t        *site;
+    ngx_guildlog_db_pool_t        *pool;
     const ngx_guildlog_db_host_t  *host;
 
-    site = conn->site;
-    host = &site->database->resolved[conn->host];
+    pool = conn->pool;
+    host = &pool->database->resolved[conn->host];
 
     ctx = NGX_NO_RESOLVER;
 
-    if (host->dns && site->resolver) {
-        ctx = ngx_resolve_start(site->resolver, NULL);
+    if (host->dns && pool->resolver) {
+        ctx = ngx_resolve_start(pool->resolver, NULL);
     }
 
     if (ctx == NULL || ctx == NGX_NO_RESOLVER) {
@@ -706,10 +704,10 @@ db_host_find(ngx_guildlog_db_conn_t *conn)
     ctx->name = ngx_guildlog_word(host->name);
     ctx->handler = db_host_answered;
     ctx->data = conn;
-    ctx->timeout = site->database->connect_timeout;
+    ctx->timeout = pool->database->connect_timeout;
 
-    if (site->resolver_timeout) {
-        ctx->timeout = ngx_min(ctx->timeout, site->resolver_timeout);
+    if (pool->resolver_timeout) {
+        ctx->timeout = ngx_min(ctx->timeout, pool->resolver_timeout);
     }
 
     conn->resolving = ctx;
@@ -735,7 +733,7 @@ db_host_answered(ngx_resolver_ctx_t *ctx)
     found = NULL;
 
     if (state == 0 && n) {
-        found = ngx_alloc(n * sizeof(ngx_guildlog_db_addr_t), conn->site->log);
+        found = ngx_alloc(n * sizeof(ngx_guildlog_db_addr_t), conn->pool->log);
     }
 
     if (found) {
@@ -770,7 +768,7 @@ db_host_configured(ngx_guildlog_db_conn_t *conn, const char *cause)
 {
     const ngx_guildlog_db_host_t  *host;
 
-    host = &conn->site->database->resolved[conn->host];
+    host = &conn->pool->database->resolved[conn->host];
 
     conn->addrs = host->addrs;
     conn->naddrs = host->naddrs;
@@ -812,36 +810,4 @@ db_host_text(ngx_guildlog_db_addr_t *addr, struct sockaddr *sockaddr,
     len = ngx_sock_ntop(sockaddr, socklen, (u_char *) addr->text,
                         sizeof(addr->text) - 1, 0);
     addr->text[len] = '\0';
-}
-
-
-ngx_guildlog_db_site_t *
-ngx_guildlog_db_host_site(ngx_pool_t *pool,
-    const ngx_guildlog_database_t *database, ngx_resolver_t *resolver,
-    ngx_msec_t resolver_timeout, ngx_log_t *log)
-{
-    u_char                  *port;
-    ngx_guildlog_db_site_t  *site;
-
-    site = ngx_pcalloc(pool, sizeof(ngx_guildlog_db_site_t));
-    if (site == NULL) {
-        return NULL;
-    }
-
-    site->database = database;
-    site->resolver = resolver;
-    site->resolver_timeout = resolver_timeout;
-    site->log = log;
-
-    port = ngx_pcalloc(pool, NGX_INT_T_LEN + 1);
-    site->failing = ngx_pcalloc(pool, database->hosts.nelts);
-
-    if (port == NULL || site->failing == NULL) {
-        return NULL;
-    }
-
-    ngx_sprintf(port, "%ui", database->port);
-    site->port = (const char *) port;
-
-    return site;
 }

@@ -458,7 +458,7 @@ ngx_guildlog_db_group_answered(ngx_guildlog_db_conn_t *conn)
 
     q = ngx_queue_head(&conn->flight);
     query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
-    timeout = conn->timeout + NGX_GUILDLOG_DB_CONN_GRACE;
+    timeout = conn->group->timeout + NGX_GUILDLOG_DB_CONN_GRACE;
 
     if (query->timer.timer_set
         && (ngx_msec_int_t) (query->timer.timer.key - ngx_current_msec)

@@ -50,7 +50,7 @@ ngx_guildlog_db_pipeline_send(ngx_guildlog_db_conn_t *conn,
 
     generation = &conn->prepared[query->stmt->index];
 
-    query->prepares = conn->site->database->prepare
+    query->prepares = conn->pool->database->prepare
                       && (*generation == 0 || query->fresh);
 
     if (query->prepares) {
@@ -104,7 +104,7 @@ db_pipeline_put(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
         lengths[n - 1] = (int) query->raw;
     }
 
-    if (!conn->site->database->prepare) {
+    if (!conn->pool->database->prepare) {
         return PQsendQueryParams(conn->pg, stmt->text, n, NULL,
                                  query->values, lengths, formats, binary);
     }
@@ -462,7 +462,7 @@ db_pipeline_again(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query,
         return 1;
 
     case NGX_GUILDLOG_DB_STALE:
-        if (query->prepares || !conn->site->database->prepare) {
+        if (query->prepares || !conn->pool->database->prepare) {
             return 0;
         }
 

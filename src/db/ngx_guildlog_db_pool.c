@@ -64,9 +64,8 @@ ngx_guildlog_db_pool_create(ngx_cycle_t *cycle,
         return NULL;
     }
 
-    pool->site = ngx_guildlog_db_host_site(memory, database, resolver,
-                                           resolver_timeout, cycle->log);
-    if (pool->site == NULL) {
+    pool->told = ngx_pcalloc(memory, database->hosts.nelts);
+    if (pool->told == NULL) {
         ngx_destroy_pool(memory);
         return NULL;
     }
@@ -74,6 +73,8 @@ ngx_guildlog_db_pool_create(ngx_cycle_t *cycle,
     pool->fd = (ngx_socket_t) -1;
     pool->database = database;
     pool->stats = stats;
+    pool->resolver = resolver;
+    pool->resolver_timeout = resolver_timeout;
     pool->pool = memory;
     pool->log = cycle->log;
 
@@ -896,7 +897,7 @@ db_queue_send_on(ngx_guildlog_db_conn_t *conn, ngx_guildlog_db_query_t *query)
 
     /* the one in front of it may use up a timeout, too */
 
-    timeout = conn->nflight ? conn->timeout * 2 : conn->timeout;
+    timeout = conn->nflight ? conn->group->timeout * 2 : conn->group->timeout;
 
     query->timer.handler = db_queue_send_expired;
     ngx_add_timer(&query->timer, timeout + NGX_GUILDLOG_DB_CONN_GRACE);
