@@ -20,6 +20,7 @@
 
 
 #define NGX_GUILDLOG_DB_CONN_GRACE   500  /* ms, the database gives up first */
+#define NGX_GUILDLOG_DB_CONN_ADDRS   16   /* of a host, as the resolver told */
 #define NGX_GUILDLOG_DB_CONN_DESYNCED                                         \
     "the server sent what was not asked for"
 
@@ -97,7 +98,7 @@ struct ngx_guildlog_db_conn_s {
     const ngx_guildlog_db_addr_t  *addrs;
     ngx_uint_t                     naddrs;
     ngx_uint_t                     addr;
-    ngx_guildlog_db_addr_t        *resolved;     /* addrs, if allocated */
+    ngx_guildlog_db_addr_t         resolved[NGX_GUILDLOG_DB_CONN_ADDRS];
     ngx_resolver_ctx_t            *resolving;
 
     ngx_queue_t                    flight;       /* queries, as sent */

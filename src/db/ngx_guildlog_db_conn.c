@@ -24,9 +24,6 @@ typedef struct {
 } db_conn_params_t;
 
 
-#define DB_HOST_ADDRS_MAX  16
-
-
 static void db_conn_connect(ngx_guildlog_db_conn_t *conn);
 static PGconn *db_conn_start(ngx_guildlog_db_conn_t *conn);
 static void db_conn_param(db_conn_params_t *params, const char *key,
@@ -49,7 +46,6 @@ static char *db_host_addrs(ngx_conf_t *cf, ngx_guildlog_db_host_t *host,
 static void db_host_find(ngx_guildlog_db_conn_t *conn);
 static void db_host_answered(ngx_resolver_ctx_t *ctx);
 static void db_host_configured(ngx_guildlog_db_conn_t *conn, const char *cause);
-static void db_host_forget(ngx_guildlog_db_conn_t *conn);
 static void db_host_text(ngx_guildlog_db_addr_t *addr,
     struct sockaddr *sockaddr, socklen_t socklen);
 
@@ -293,7 +289,6 @@ db_conn_setup(ngx_guildlog_db_conn_t *conn)
     }
 
     pool->host = conn->host;
-    db_host_forget(conn);
 
     ngx_log_debug1(NGX_LOG_DEBUG_EVENT, pool->log, 0,
                    "guildlog db connection is ready, host \"%s\"",
@@ -473,8 +468,6 @@ db_conn_next(ngx_guildlog_db_conn_t *conn, const char *cause)
         return;
     }
 
-    db_host_forget(conn);
-
     if (--conn->hosts_left == 0) {
         db_conn_end(conn);
         return;
@@ -525,8 +518,12 @@ db_conn_end(ngx_guildlog_db_conn_t *conn)
                    "guildlog db connection ends ready:%d closing:%d flight:%ui",
                    conn->ready, conn->closing, conn->nflight);
 
+    if (conn->resolving) {
+        ngx_resolve_name_done(conn->resolving);
+        conn->resolving = NULL;
+    }
+
     db_conn_drop(conn);
-    db_host_forget(conn);
     ngx_guildlog_db_group_ended(conn);
 }
 
@@ -724,36 +721,27 @@ db_host_answered(ngx_resolver_ctx_t *ctx)
 {
     ngx_guildlog_db_conn_t *conn = ctx->data;
 
-    ngx_int_t                state;
-    ngx_uint_t               i, n;
-    ngx_guildlog_db_addr_t  *found;
+    ngx_int_t   state;
+    ngx_uint_t  i, n;
 
     state = ctx->state;
-    n = ngx_min(ctx->naddrs, DB_HOST_ADDRS_MAX);
-    found = NULL;
+    n = state ? 0 : ngx_min(ctx->naddrs, NGX_GUILDLOG_DB_CONN_ADDRS);
 
-    if (state == 0 && n) {
-        found = ngx_alloc(n * sizeof(ngx_guildlog_db_addr_t), conn->pool->log);
-    }
-
-    if (found) {
-        for (i = 0; i < n; i++) {
-            db_host_text(&found[i], ctx->addrs[i].sockaddr,
-                         ctx->addrs[i].socklen);
-        }
+    for (i = 0; i < n; i++) {
+        db_host_text(&conn->resolved[i], ctx->addrs[i].sockaddr,
+                     ctx->addrs[i].socklen);
     }
 
     conn->resolving = NULL;
     ngx_resolve_name_done(ctx);
 
-    if (found == NULL) {
+    if (n == 0) {
         db_host_configured(conn, state ? ngx_resolver_strerror(state)
                                        : "the name has no address");
         return;
     }
 
-    conn->resolved = found;
-    conn->addrs = found;
+    conn->addrs = conn->resolved;
     conn->naddrs = n;
     conn->addr = 0;
 
@@ -780,24 +768,6 @@ db_host_configured(ngx_guildlog_db_conn_t *conn, const char *cause)
     }
 
     db_conn_connect(conn);
-}
-
-
-static void
-db_host_forget(ngx_guildlog_db_conn_t *conn)
-{
-    if (conn->resolving) {
-        ngx_resolve_name_done(conn->resolving);
-        conn->resolving = NULL;
-    }
-
-    if (conn->resolved) {
-        ngx_free(conn->resolved);
-        conn->resolved = NULL;
-    }
-
-    conn->addrs = NULL;
-    conn->naddrs = 0;
 }
 
 
