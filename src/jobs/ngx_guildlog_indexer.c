@@ -37,7 +37,6 @@ typedef struct {
     ngx_str_t                      at;         /* where the next page begins */
 
     ngx_guildlog_build_t          *build;
-    ngx_guildlog_pack_t           *pack;       /* NULL: not written yet */
     ngx_uint_t                     added;      /* documents */
     ngx_str_t                      done;       /* the last one added */
 
@@ -376,21 +375,10 @@ indexer_add(ngx_guildlog_indexer_t *indexer)
 static void
 indexer_write(ngx_guildlog_indexer_t *indexer)
 {
-    ngx_int_t                    rc;
-    ngx_guildlog_indexer_job_t  *job;
-
-    job = &indexer->job;
+    ngx_int_t  rc;
 
     do {
-        rc = job->pack ? ngx_guildlog_pack_piece(job->pack)
-                       : ngx_guildlog_build_write(job->build);
-
-        if (rc == NGX_OK && job->pack == NULL) {
-            job->pack = ngx_guildlog_pack_create(job->build->segments,
-                                                 job->log);
-            rc = job->pack ? NGX_AGAIN : NGX_ERROR;
-        }
-
+        rc = ngx_guildlog_build_write(indexer->job.build);
     } while (rc == NGX_AGAIN && !indexer_late(indexer));
 
     switch (rc) {
@@ -430,8 +418,8 @@ indexer_put(ngx_guildlog_indexer_t *indexer)
     args[5] = !job->ended ? job->done : job->run ? job->until : job->low;
     args[6] = job->keys;
     args[7] = job->parts;
-    args[8] = job->pack->shape;
-    args[9] = job->pack->blob;
+    args[8] = job->build->shape;
+    args[9] = job->build->blob;
 
     if (job->day && !job->ended) {
         ngx_str_set(&args[2], "part");
@@ -472,7 +460,7 @@ indexer_put_done(void *data, ngx_guildlog_db_result_t *result)
 
     ngx_log_debug3(NGX_LOG_DEBUG_CORE, job->log, 0,
                    "guildlog index: %ui entries, %ui segments, status %i",
-                   job->added, job->pack->n, status);
+                   job->added, job->build->segments->nelts, status);
 
     if (status != 200 || job->ended || !job->day) {
         indexer_end(indexer, 0);
@@ -810,11 +798,6 @@ indexer_job_end(ngx_guildlog_indexer_job_t *job)
 static void
 indexer_job_clear(ngx_guildlog_indexer_job_t *job)
 {
-    if (job->pack) {
-        ngx_guildlog_pack_destroy(job->pack);
-        job->pack = NULL;
-    }
-
     if (job->build) {
         ngx_guildlog_build_destroy(job->build);
         job->build = NULL;

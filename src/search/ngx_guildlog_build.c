@@ -27,6 +27,8 @@
 #define BUILD_WRITE_PAIR   12
 #define BUILD_WRITE_ITEM   20
 
+#define BUILD_SHAPE  (5 * sizeof("-2147483648"))    /* bytes of a segment's */
+
 #define BUILD_DICTS  64
 #define BUILD_BLOCK  1024    /* items */
 
@@ -81,7 +83,7 @@ typedef struct {
 
 struct build_group_s {
     ngx_guildlog_build_t          *build;
-    ngx_pool_t                    *pool;   /* of all but the segment */
+    ngx_pool_t                    *pool;   /* of all but what is written */
     ngx_queue_t                    queue;
     int32_t                        day;
     ngx_uint_t                     full;
@@ -129,9 +131,12 @@ static build_item_t *build_new(build_group_t *group, build_kind_e kind,
     const u_char *p, size_t len);
 static ngx_int_t build_grow(ngx_pool_t *pool, build_dict_t *dict);
 static uint64_t build_hash(uint64_t hash, const u_char *p, size_t len);
+static ngx_int_t build_write_group(build_group_t *group, ngx_int_t *left);
 static ngx_int_t build_write_sort(build_group_t *group);
 static ngx_int_t build_write_count(build_group_t *group);
 static ngx_int_t build_write_measure(build_group_t *group);
+static ngx_int_t build_write_sizes(build_group_t *group);
+static ngx_int_t build_write_blob(ngx_guildlog_build_t *build);
 static ngx_int_t build_write_body(build_group_t *group);
 static ngx_int_t build_write_place(build_group_t *group);
 static void build_write_offset(build_group_t *group);
@@ -161,6 +166,7 @@ ngx_guildlog_build_create(ngx_log_t *log)
     build->pool = pool;
     build->seed = (uint64_t) ngx_random() << 32 ^ (uint64_t) ngx_random();
     ngx_queue_init(&build->groups);
+    ngx_queue_init(&build->measured);
 
     return build;
 }
@@ -171,6 +177,8 @@ ngx_guildlog_build_destroy(ngx_guildlog_build_t *build)
 {
     ngx_queue_t    *q;
     build_group_t  *group;
+
+    ngx_queue_add(&build->groups, &build->measured);
 
     while (!ngx_queue_empty(&build->groups)) {
         q = ngx_queue_head(&build->groups);
@@ -191,6 +199,8 @@ ngx_guildlog_build_add(ngx_guildlog_build_t *build, const ngx_str_t *doc)
     build_entry_t             *entry;
     build_group_t             *group;
     ngx_guildlog_match_doc_t   match;
+
+    ngx_guildlog_assert(build->blob.data == NULL);
 
     if (ngx_guildlog_match_doc_read(&match, doc) != NGX_OK) {
         return NGX_DECLINED;
@@ -550,17 +560,17 @@ build_hash(uint64_t hash, const u_char *p, size_t len)
 /*
  * A group is written as a segment, step by step: its entries are sorted, which
  * gives their ordinals; the sizes of all postings are counted, then those of
- * all parts of the body; what stands before postings is written; then the
- * postings, entry by entry.  Each step is done in small pieces.
+ * all parts of the body.  When that is known of all groups the blob has its
+ * size.  What stands before postings is written; then the postings, entry by
+ * entry.  Each step is done in small pieces.
  */
 
 ngx_int_t
 ngx_guildlog_build_write(ngx_guildlog_build_t *build)
 {
-    ngx_int_t                rc, left;
-    ngx_queue_t             *q;
-    build_group_t           *group;
-    ngx_guildlog_segment_t  *segment;
+    ngx_int_t       rc, left;
+    ngx_queue_t    *q;
+    build_group_t  *group;
 
     left = BUILD_WORK;
 
@@ -568,47 +578,70 @@ ngx_guildlog_build_write(ngx_guildlog_build_t *build)
         q = ngx_queue_head(&build->groups);
         group = ngx_queue_data(q, build_group_t, queue);
 
-        if (group->step == NULL) {
-            group->step = build_write_sort;
-            group->nbuckets = ngx_guildlog_segment_buckets(
-                                                       group->entries.nelts);
-            group->spare = ngx_palloc(group->pool, group->entries.nelts
-                                                   * group->entries.size);
-            if (group->spare == NULL) {
-                return NGX_ERROR;
-            }
-        }
-
-        group->left = left;
-        rc = NGX_AGAIN;
-
-        while (rc == NGX_AGAIN && group->left > 0) {
-            rc = group->step(group);
-        }
-
+        rc = build_write_group(group, &left);
         if (rc != NGX_OK) {
             return rc;
         }
 
-        left = group->left;
+        ngx_queue_remove(q);
+        ngx_queue_insert_tail(&build->measured, q);
+    }
 
-        segment = ngx_array_push(build->segments);
-        if (segment == NULL) {
-            return NGX_ERROR;
+    if (build->blob.data == NULL && build_write_blob(build) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    while (!ngx_queue_empty(&build->measured)) {
+        q = ngx_queue_head(&build->measured);
+        group = ngx_queue_data(q, build_group_t, queue);
+
+        rc = build_write_group(group, &left);
+        if (rc != NGX_OK) {
+            return rc;
         }
 
-        *segment = group->segment;
-
-        ngx_guildlog_assert(ngx_guildlog_segment_check(segment->n,
-                                &segment->kinds, &segment->dir) == NGX_OK);
+        ngx_guildlog_assert(ngx_guildlog_segment_check(group->segment.n,
+                                &group->segment.kinds, &group->segment.dir)
+                            == NGX_OK);
 
         ngx_queue_remove(q);
         ngx_destroy_pool(group->pool);
     }
 
-    build->full = 0;
-
     return NGX_OK;
+}
+
+
+/* NGX_OK: it is measured; or it was before, and is written */
+
+static ngx_int_t
+build_write_group(build_group_t *group, ngx_int_t *left)
+{
+    ngx_int_t  rc;
+
+    if (group->step == NULL) {
+        group->step = build_write_sort;
+        group->nbuckets = ngx_guildlog_segment_buckets(group->entries.nelts);
+        group->spare = ngx_palloc(group->pool, group->entries.nelts
+                                               * group->entries.size);
+        group->segment.kinds.data = ngx_pnalloc(group->pool,
+                                NGX_GUILDLOG_TYPES * NGX_GUILDLOG_SEGMENT_KIND);
+
+        if (group->spare == NULL || group->segment.kinds.data == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
+    group->left = *left;
+    rc = NGX_AGAIN;
+
+    while (rc == NGX_AGAIN && group->left > 0) {
+        rc = group->step(group);
+    }
+
+    *left = group->left;
+
+    return rc;
 }
 
 
@@ -655,10 +688,14 @@ build_write_sort(build_group_t *group)
 static ngx_int_t
 build_write_count(build_group_t *group)
 {
+    u_char         *p;
     uint32_t       *pair, *last;
-    ngx_uint_t      i;
+    ngx_str_t      *kinds;
+    ngx_uint_t      i, type;
     build_item_t   *item;
     build_entry_t  *entry;
+
+    kinds = &group->segment.kinds;
 
     while (group->left > 0) {
         i = group->done++;
@@ -668,6 +705,24 @@ build_write_count(build_group_t *group)
         }
 
         entry = (build_entry_t *) group->entries.elts + i;
+
+        ngx_guildlog_assert(i == 0 || entry[-1].key <= entry->key);
+
+        /* the entries of a type end there, as far as is known */
+
+        type = entry->key >> 8 * NGX_GUILDLOG_SEGMENT_ID;
+        p = kinds->data + kinds->len;
+
+        if (kinds->len == 0 || p[-NGX_GUILDLOG_SEGMENT_KIND] != type) {
+            *p = (u_char) type;
+            kinds->len += NGX_GUILDLOG_SEGMENT_KIND;
+
+        } else {
+            p -= NGX_GUILDLOG_SEGMENT_KIND;
+        }
+
+        (void) ngx_guildlog_segment_put32(p + 1, i + 1);
+
         pair = entry->items;
 
         for (last = pair + entry->nitems; pair < last; pair++) {
@@ -694,7 +749,7 @@ build_write_measure(build_group_t *group)
     while (group->left > 0) {
 
         if (group->done == group->nitems) {
-            return build_write_body(group);
+            return build_write_sizes(group);
         }
 
         item = build_item(group, group->done);
@@ -728,66 +783,141 @@ build_write_measure(build_group_t *group)
 }
 
 
-/* the sizes of all parts are known */
+/* those of all parts are known but for what stands before strings and roles */
 
 static ngx_int_t
-build_write_body(build_group_t *group)
+build_write_sizes(build_group_t *group)
 {
-    u_char                  *p, *dir;
-    uint32_t                 pos, size, *part;
-    ngx_uint_t               i, n, groups;
+    uint32_t                 pos, size;
+    ngx_uint_t               i, n;
     ngx_guildlog_segment_t  *segment;
 
     segment = &group->segment;
     segment->day = group->day;
     segment->n = group->entries.nelts;
 
-    n = NGX_GUILDLOG_SEGMENT_BUCKET + group->nbuckets;
-
-    segment->dir.len = 4 * (n + 1);
-    segment->dir.data = ngx_pnalloc(group->build->pool, segment->dir.len);
-    segment->kinds.data = ngx_pnalloc(group->build->pool, NGX_GUILDLOG_TYPES
-                                      * NGX_GUILDLOG_SEGMENT_KIND);
-
-    if (segment->dir.data == NULL || segment->kinds.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    groups = ngx_guildlog_segment_groups(group->nstrings);
+    n = ngx_guildlog_segment_groups(group->nstrings);
 
     group->parts[NGX_GUILDLOG_SEGMENT_IDS] = segment->n
                                              * NGX_GUILDLOG_SEGMENT_ID;
-    group->parts[NGX_GUILDLOG_SEGMENT_STRINGS] += 4 * (2 + groups + 1);
+    group->parts[NGX_GUILDLOG_SEGMENT_STRINGS] += 4 * (2 + n + 1);
     group->parts[NGX_GUILDLOG_SEGMENT_ROLES] += 4;
 
-    dir = segment->dir.data;
+    n = NGX_GUILDLOG_SEGMENT_BUCKET + group->nbuckets;
     pos = 0;
 
     for (i = 0; i < n; i++) {
         size = group->parts[i];
         group->parts[i] = pos;
-        dir = ngx_guildlog_segment_put32(dir, pos);
         pos += size;
     }
 
-    (void) ngx_guildlog_segment_put32(dir, pos);
+    segment->dir.len = 4 * (n + 1);
+    segment->body.len = pos;
 
     ngx_guildlog_assert(pos <= NGX_GUILDLOG_SEGMENT_BODY);
 
-    segment->body.len = pos;
-    segment->body.data = ngx_pnalloc(group->build->pool, pos);
+    group->step = build_write_body;
 
-    if (segment->body.data == NULL) {
+    return NGX_OK;
+}
+
+
+/* all groups are measured: each gets its place */
+
+static ngx_int_t
+build_write_blob(ngx_guildlog_build_t *build)
+{
+    u_char                  *p, *shape;
+    size_t                   size;
+    ngx_uint_t               n;
+    ngx_queue_t             *q;
+    build_group_t           *group;
+    ngx_guildlog_segment_t  *segment;
+
+    n = 0;
+    size = 1;
+
+    ngx_guildlog_queue_each(q, &build->measured) {
+        group = ngx_queue_data(q, build_group_t, queue);
+        segment = &group->segment;
+
+        size += segment->kinds.len + segment->dir.len + segment->body.len;
+        n++;
+    }
+
+    p = ngx_pnalloc(build->pool, size);
+    shape = ngx_pnalloc(build->pool, sizeof("{}") + n * BUILD_SHAPE);
+    segment = ngx_array_push_n(build->segments, n);
+
+    if (p == NULL || shape == NULL || segment == NULL) {
         return NGX_ERROR;
     }
+
+    build->blob.data = p;
+    build->shape.data = shape;
+
+    *shape++ = '{';
+
+    ngx_guildlog_queue_each(q, &build->measured) {
+        group = ngx_queue_data(q, build_group_t, queue);
+
+        *segment = group->segment;
+        segment->kinds.data = p;
+        segment->dir.data = p + segment->kinds.len;
+        segment->body.data = segment->dir.data + segment->dir.len;
+
+        p = segment->body.data + segment->body.len;
+
+        ngx_memcpy(segment->kinds.data, group->segment.kinds.data,
+                   segment->kinds.len);
+
+        shape = ngx_sprintf(shape, "%s%D,%ui,%uz,%uz,%uz",
+                            shape[-1] == '{' ? "" : ",", segment->day,
+                            segment->n, segment->kinds.len, segment->dir.len,
+                            segment->body.len);
+
+        group->segment = *segment++;
+    }
+
+    *shape++ = '}';
+
+    build->blob.len = p - build->blob.data;
+    build->shape.len = shape - build->shape.data;
+
+    ngx_guildlog_assert(build->blob.len < size);
+    ngx_guildlog_assert(build->shape.len <= sizeof("{}") + n * BUILD_SHAPE);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+build_write_body(build_group_t *group)
+{
+    u_char                  *p;
+    uint32_t                *part;
+    ngx_uint_t               i, n;
+    ngx_guildlog_segment_t  *segment;
+
+    segment = &group->segment;
+    p = segment->dir.data;
+    n = NGX_GUILDLOG_SEGMENT_BUCKET + group->nbuckets;
+
+    for (i = 0; i < n; i++) {
+        p = ngx_guildlog_segment_put32(p, group->parts[i]);
+    }
+
+    (void) ngx_guildlog_segment_put32(p, segment->body.len);
 
     /* what stands before strings and roles is written, but for the offsets */
 
     part = &group->parts[NGX_GUILDLOG_SEGMENT_STRINGS];
     p = ngx_guildlog_segment_put32(segment->body.data + *part,
                                    group->nstrings);
-    (void) ngx_guildlog_segment_put32(p, groups);
-    *part += 4 * (2 + groups + 1);
+    n = ngx_guildlog_segment_groups(group->nstrings);
+    (void) ngx_guildlog_segment_put32(p, n);
+    *part += 4 * (2 + n + 1);
 
     part = &group->parts[NGX_GUILDLOG_SEGMENT_ROLES];
     (void) ngx_guildlog_segment_put32(segment->body.data + *part,
@@ -894,13 +1024,11 @@ build_write_entries(build_group_t *group)
 {
     u_char         *p, *body;
     uint32_t       *pair, *last;
-    ngx_str_t      *kinds;
-    ngx_uint_t      i, type;
+    ngx_uint_t      i;
     build_item_t   *item;
     build_entry_t  *entry;
 
     body = group->segment.body.data;
-    kinds = &group->segment.kinds;
 
     while (group->left > 0) {
         i = group->done++;
@@ -911,25 +1039,8 @@ build_write_entries(build_group_t *group)
 
         entry = (build_entry_t *) group->entries.elts + i;
 
-        ngx_guildlog_assert(i == 0 || entry[-1].key <= entry->key);
-
         (void) ngx_guildlog_segment_put_id(body + i * NGX_GUILDLOG_SEGMENT_ID,
                                            entry->key);
-
-        /* the entries of a type end there, as far as is known */
-
-        type = entry->key >> 8 * NGX_GUILDLOG_SEGMENT_ID;
-        p = kinds->data + kinds->len;
-
-        if (kinds->len == 0 || p[-NGX_GUILDLOG_SEGMENT_KIND] != type) {
-            *p = (u_char) type;
-            kinds->len += NGX_GUILDLOG_SEGMENT_KIND;
-
-        } else {
-            p -= NGX_GUILDLOG_SEGMENT_KIND;
-        }
-
-        (void) ngx_guildlog_segment_put32(p + 1, i + 1);
 
         pair = entry->items;
 

@@ -12,18 +12,26 @@
 
 
 typedef struct {
-    ngx_array_t                   *segments;    /* of segment_t, in no order */
-
     /*
      * 1: enough for a whole segment waits to be written.  Nothing has to be
      * done about it, but what is written takes a fifth of the memory.
      */
     ngx_uint_t                     full;
 
+    /* what was written */
+
+    ngx_array_t                   *segments;    /* of segment_t, in no order */
+    ngx_str_t                      blob;        /* kinds, dir and body of each,
+                                                   one behind the other */
+    ngx_str_t                      shape;       /* an array of five numbers for
+                                                   each: day, entries, bytes of
+                                                   kinds, dir and body */
+
     /* of build alone */
 
     ngx_pool_t                    *pool;
     ngx_queue_t                    groups;
+    ngx_queue_t                    measured;    /* too, when it is written */
     ngx_str_t                      text;        /* a folded document */
     uint64_t                       seed;        /* of the dictionaries */
 } ngx_guildlog_build_t;
@@ -45,9 +53,9 @@ ngx_int_t ngx_guildlog_build_add(ngx_guildlog_build_t *build,
     const ngx_str_t *doc);
 
 /*
- * Writes what was added, in small pieces.  NGX_AGAIN: call it again, in another
- * pass of the event loop, before anything else is added.  NGX_OK: all of it is
- * in the segments, and more may be added.  NGX_ERROR: no memory.
+ * Writes what was added, in small pieces; nothing may be added any more.
+ * NGX_AGAIN: call it again, in another pass of the event loop.  NGX_OK: all of
+ * it is written.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_guildlog_build_write(ngx_guildlog_build_t *build);
 

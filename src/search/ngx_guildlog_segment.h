@@ -138,30 +138,4 @@ ngx_int_t ngx_guildlog_segment_last(const uint64_t *bits, ngx_uint_t from,
     ngx_uint_t to);
 
 
-typedef struct {
-    ngx_str_t                      shape;     /* an array of five numbers for
-                                                 each segment: day, entries,
-                                                 bytes of kinds, dir and body */
-    ngx_str_t                      blob;      /* these bytes, one segment behind
-                                                 the other */
-    ngx_pool_t                    *pool;
-    const ngx_guildlog_segment_t  *segments;
-    ngx_uint_t                     n;
-    ngx_uint_t                     place;     /* of bytes: 3 a segment */
-    size_t                         byte;
-} ngx_guildlog_pack_t;
-
-
-/* of segments that stay until it is packed; NULL: no memory */
-ngx_guildlog_pack_t *ngx_guildlog_pack_create(const ngx_array_t *segments,
-    ngx_log_t *log);
-void ngx_guildlog_pack_destroy(ngx_guildlog_pack_t *pack);
-
-/*
- * Packs some KB.  NGX_AGAIN: call it again.  NGX_OK: shape and blob are
- * complete.
- */
-ngx_int_t ngx_guildlog_pack_piece(ngx_guildlog_pack_t *pack);
-
-
 #endif /* _NGX_GUILDLOG_SEGMENT_H_INCLUDED_ */
