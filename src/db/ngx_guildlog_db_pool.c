@@ -28,7 +28,6 @@ static void db_pool_deliver(ngx_guildlog_db_pool_t *pool);
 static void db_pool_cancelled(void *data, ngx_guildlog_db_result_t *result);
 static void db_pool_refuse_waiting(ngx_guildlog_db_pool_t *pool);
 static void db_queue_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first);
-static ngx_uint_t db_queue_leave(ngx_guildlog_db_query_t *query);
 static void db_queue_remove(ngx_guildlog_db_query_t *query);
 static void db_queue_wait_expired(ngx_event_t *ev);
 static void db_queue_send(ngx_guildlog_db_group_t *group);
@@ -250,7 +249,7 @@ db_pool_make_room(ngx_guildlog_db_query_t *query)
     ngx_guildlog_stats_count(query->pool->stats, NGX_GUILDLOG_COUNT_SHARE_TAKEN,
                              1);
 
-    (void) db_queue_leave(other);
+    db_queue_remove(other);
     db_queue_finish(other, NGX_GUILDLOG_DB_SHARE_TAKEN);
 
     return 1;
@@ -507,7 +506,10 @@ ngx_guildlog_db_pool_detach(ngx_guildlog_db_query_t *query)
 
     query->handler = NULL;
 
-    if (db_queue_leave(query)) {
+    if (query->timer.timer_set
+        && query->timer.handler == db_queue_wait_expired)
+    {
+        db_queue_remove(query);
         ngx_guildlog_db_query_free(query);
         return;
     }
@@ -573,7 +575,7 @@ db_pool_refuse_waiting(ngx_guildlog_db_pool_t *pool)
             q = ngx_queue_head(&share->waiting);
             query = ngx_queue_data(q, ngx_guildlog_db_query_t, queue);
 
-            (void) db_queue_leave(query);
+            db_queue_remove(query);
             db_queue_finish(query, NGX_GUILDLOG_DB_UNAVAILABLE);
         }
     }
@@ -663,23 +665,6 @@ db_queue_wait(ngx_guildlog_db_query_t *query, ngx_uint_t first)
     ngx_add_timer(&query->timer, pool->database->queue_timeout);
 
     ngx_post_event(&pool->run, &ngx_posted_events);
-}
-
-
-/* does it wait?  Then it does no longer, and is the caller's */
-
-static ngx_uint_t
-db_queue_leave(ngx_guildlog_db_query_t *query)
-{
-    if (!query->timer.timer_set
-        || query->timer.handler != db_queue_wait_expired)
-    {
-        return 0;
-    }
-
-    db_queue_remove(query);
-
-    return 1;
 }
 
 
