@@ -16,8 +16,6 @@
 
 
 typedef struct {
-    ngx_log_t                     *log;
-
     ngx_pool_t                    *pool;       /* NULL: there is no job */
     ngx_str_t                      what;       /* "run", "back" or "day" */
     ngx_str_t                      guild;
@@ -126,7 +124,7 @@ static ngx_uint_t indexer_late(ngx_guildlog_indexer_t *indexer);
 static void indexer_go(ngx_guildlog_indexer_t *indexer, indexer_state_e state);
 static void indexer_end(ngx_guildlog_indexer_t *indexer, ngx_msec_t wait);
 static ngx_int_t indexer_job_begin(ngx_guildlog_indexer_job_t *job,
-    ngx_guildlog_db_result_t *result);
+    ngx_guildlog_db_result_t *result, ngx_log_t *log);
 static ngx_int_t indexer_job_build(ngx_guildlog_indexer_job_t *job);
 static ngx_str_t indexer_job_value(ngx_guildlog_indexer_job_t *job,
     indexer_job_doc_e column);
@@ -177,7 +175,6 @@ ngx_guildlog_indexer_create(ngx_cycle_t *cycle, ngx_msec_t interval,
     indexer->database = database;
     indexer->pool = pool;
     indexer->log = cycle->log;
-    indexer->job.log = cycle->log;
 
     ngx_guildlog_event_init(&indexer->event, indexer_slice, indexer,
                             cycle->log);
@@ -268,7 +265,7 @@ indexer_job_done(void *data, ngx_guildlog_db_result_t *result)
     }
 
     if (result->outcome != NGX_GUILDLOG_DB_ROWS
-        || indexer_job_begin(&indexer->job, result) != NGX_OK)
+        || indexer_job_begin(&indexer->job, result, indexer->log) != NGX_OK)
     {
         indexer_end(indexer, INDEXER_RETRY);
         return;
@@ -322,7 +319,7 @@ indexer_docs_done(void *data, ngx_guildlog_db_result_t *result)
 
     ngx_guildlog_pool_drop(&job->page);
 
-    job->page = ngx_create_pool(INDEXER_JOB_POOL, job->log);
+    job->page = ngx_create_pool(INDEXER_JOB_POOL, indexer->log);
 
     if (job->page == NULL
         || ngx_guildlog_db_result_retain(result, job->page) != NGX_OK)
@@ -458,7 +455,7 @@ indexer_put_done(void *data, ngx_guildlog_db_result_t *result)
     status = ngx_guildlog_db_result_number(result, 0, 0);
     made = ngx_guildlog_db_result_value(result, 0, 1);
 
-    ngx_log_debug3(NGX_LOG_DEBUG_CORE, job->log, 0,
+    ngx_log_debug3(NGX_LOG_DEBUG_CORE, indexer->log, 0,
                    "guildlog index: %ui entries, %ui segments, status %i",
                    job->added, job->build->segments->nelts, status);
 
@@ -638,12 +635,12 @@ indexer_end(ngx_guildlog_indexer_t *indexer, ngx_msec_t wait)
 
 static ngx_int_t
 indexer_job_begin(ngx_guildlog_indexer_job_t *job,
-    ngx_guildlog_db_result_t *result)
+    ngx_guildlog_db_result_t *result, ngx_log_t *log)
 {
     ngx_str_t   value, *to;
     ngx_uint_t  i;
 
-    job->pool = ngx_create_pool(INDEXER_JOB_POOL, job->log);
+    job->pool = ngx_create_pool(INDEXER_JOB_POOL, log);
     if (job->pool == NULL) {
         return NGX_ERROR;
     }
@@ -687,7 +684,7 @@ indexer_job_build(ngx_guildlog_indexer_job_t *job)
     indexer_job_clear(job);
 
     job->added = 0;
-    job->build = ngx_guildlog_build_create(job->log);
+    job->build = ngx_guildlog_build_create(job->pool->log);
 
     return job->build ? NGX_OK : NGX_ERROR;
 }
@@ -726,7 +723,7 @@ indexer_job_add(ngx_guildlog_indexer_job_t *job)
         if (rc == NGX_DECLINED) {
             id = indexer_job_value(job, INDEXER_JOB_ID);
 
-            ngx_log_error(NGX_LOG_ERR, job->log, 0,
+            ngx_log_error(NGX_LOG_ERR, job->pool->log, 0,
                           "entry %V of server %V cannot be read, and is not "
                           "found by searches", &id, &job->guild);
         }
@@ -781,17 +778,12 @@ indexer_job_part(ngx_guildlog_indexer_job_t *job, const ngx_str_t *made)
 static void
 indexer_job_end(ngx_guildlog_indexer_job_t *job)
 {
-    ngx_log_t  *log;
-
     indexer_job_clear(job);
 
     ngx_guildlog_pool_drop(&job->page);
-
     ngx_guildlog_pool_drop(&job->pool);
 
-    log = job->log;
     ngx_memzero(job, sizeof(ngx_guildlog_indexer_job_t));
-    job->log = log;
 }
 
 
