@@ -94,8 +94,15 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     }
 
     ngx_queue_init(&d->doubts);
+    ngx_queue_init(&d->stepping);
+    ngx_queue_init(&d->going);
+    ngx_queue_init(&d->rounds);
+    ngx_queue_init(&d->refused);
 
-    ngx_guildlog_delivery_queue_init(d, delivery_tick, delivery_go);
+    /* not cancelable: a worker that exits gives its leases away first */
+
+    ngx_guildlog_event_init(&d->tick, delivery_tick, d, d->env.log);
+    ngx_guildlog_event_init(&d->go, delivery_go, d, d->env.log);
 
     ngx_str_set(&d->dead, "{}");
 
@@ -544,19 +551,17 @@ static ngx_uint_t
 delivery_lease_hold(ngx_guildlog_delivery_t *d,
     ngx_guildlog_db_result_t *result)
 {
-    int64_t           fence;
-    ngx_str_t         owner, number, *dead;
-    ngx_uint_t        row, shard, gained, lost, found;
+    int64_t        fence;
+    ngx_str_t      owner, number;
+    ngx_uint_t     row, shard, gained, lost, found;
 
-    static u_char     buf[512];
-    static ngx_str_t  none = ngx_string("{}");
+    static u_char  buf[512];
 
     d->mine = 0;
     gained = 0;
     lost = 0;
     found = 0;
-    dead = &d->dead;
-    *dead = none;
+    ngx_str_set(&d->dead, "{}");
 
     for (row = 0; row < result->rows; row++) {
         number = ngx_guildlog_db_result_value(result, row, 0);
@@ -572,8 +577,8 @@ delivery_lease_hold(ngx_guildlog_delivery_t *d,
         } else if (owner.len && !found && owner.len < sizeof(buf) - 4
                    && ngx_guildlog_owner_dead(&d->env.me, &owner))
         {
-            dead->data = buf;
-            dead->len = ngx_sprintf(buf, "{\"%V\"}", &owner) - buf;
+            d->dead.data = buf;
+            d->dead.len = ngx_sprintf(buf, "{\"%V\"}", &owner) - buf;
             found = 1;
         }
 

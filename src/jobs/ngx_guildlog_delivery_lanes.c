@@ -411,23 +411,6 @@ delivery_lanes_doubted(void *data, ngx_guildlog_db_result_t *result)
  */
 
 void
-ngx_guildlog_delivery_queue_init(ngx_guildlog_delivery_t *d,
-    ngx_event_handler_pt tick, ngx_event_handler_pt go)
-{
-    ngx_queue_init(&d->stepping);
-    ngx_queue_init(&d->going);
-    ngx_queue_init(&d->rounds);
-    ngx_queue_init(&d->refused);
-
-    /* not cancelable: a worker that exits gives its leases away first */
-
-    ngx_guildlog_event_init(&d->tick, tick, d, d->env.log);
-
-    ngx_guildlog_event_init(&d->go, go, d, d->env.log);
-}
-
-
-void
 ngx_guildlog_delivery_queue_post(ngx_guildlog_delivery_t *d)
 {
     ngx_post_event(&d->tick, &ngx_posted_next_events);

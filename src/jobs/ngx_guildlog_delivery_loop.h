@@ -125,9 +125,6 @@ struct ngx_guildlog_delivery_s {
 };
 
 
-void ngx_guildlog_delivery_queue_init(ngx_guildlog_delivery_t *d,
-    ngx_event_handler_pt tick, ngx_event_handler_pt go);
-
 /* these let the loop run in the next pass of the event loop: the tick; the
    lanes that are to go on, if there are any */
 void ngx_guildlog_delivery_queue_post(ngx_guildlog_delivery_t *d);
