@@ -105,30 +105,7 @@ points(void)
             continue;
         }
 
-        /* as it is, without being folded */
-
-        end = utf8;
-
-        if (c < 0x80) {
-            *end++ = c;
-
-        } else if (c < 0x800) {
-            *end++ = 0xc0 | c >> 6;
-
-        } else if (c < 0x10000) {
-            *end++ = 0xe0 | c >> 12;
-            *end++ = 0x80 | (c >> 6 & 0x3f);
-
-        } else {
-            *end++ = 0xf0 | c >> 18;
-            *end++ = 0x80 | (c >> 12 & 0x3f);
-            *end++ = 0x80 | (c >> 6 & 0x3f);
-        }
-
-        if (c >= 0x80) {
-            *end++ = 0x80 | (c & 0x3f);
-        }
-
+        end = ngx_guildlog_utf8_put(utf8, c);
         s = folded(utf8, end - utf8);
         say(s.data, s.len);
         printf(" %d\n", (int) ngx_guildlog_fold_is_word(c));

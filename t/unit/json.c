@@ -256,25 +256,6 @@ test_long_name(void)
 }
 
 
-static ngx_uint_t  allocations_left;
-
-
-/* a malloc() without memory */
-
-static void *
-scarce_malloc(size_t size)
-{
-    if (allocations_left > 0) {
-        allocations_left--;
-        return malloc(size);
-    }
-
-    ngx_set_errno(NGX_ENOMEM);
-
-    return NULL;
-}
-
-
 static void
 test_no_memory(void)
 {
@@ -290,11 +271,11 @@ test_no_memory(void)
     told = 0;
     whole = 0;
 
-    json_set_alloc_funcs(scarce_malloc, free);
+    json_set_alloc_funcs(tap_malloc, free);
 
     for (i = 0; i < 60; i++) {
         pool = tap_pool();
-        allocations_left = i;
+        tap_mallocs = i;
         ngx_str_set(&error, "unset");
 
         json = ngx_guildlog_json_parse(pool, &text, &error);
@@ -444,10 +425,10 @@ test_read_no_memory(void)
     text = tap_str("{\"a\":[1,2,\"text\",{\"b\":null}],\"c\":\"\\u00e4\"}");
     made = 0;
 
-    json_set_alloc_funcs(scarce_malloc, free);
+    json_set_alloc_funcs(tap_malloc, free);
 
     for (i = 0; i < 60; i++) {
-        allocations_left = i;
+        tap_mallocs = i;
 
         json = ngx_guildlog_json_read(text.data, text.len);
         made += (json != NULL);

@@ -162,4 +162,23 @@ tap_pool(void)
 }
 
 
+/* a malloc() that has memory for so many more */
+
+static ngx_uint_t   tap_mallocs;
+
+
+static inline void *
+tap_malloc(size_t size)
+{
+    if (tap_mallocs > 0) {
+        tap_mallocs--;
+        return malloc(size);
+    }
+
+    ngx_set_errno(NGX_ENOMEM);
+
+    return NULL;
+}
+
+
 #endif /* _TAP_H_INCLUDED_ */

@@ -748,23 +748,6 @@ test_cache(void)
 }
 
 
-static ngx_int_t  allocations_left;
-
-
-static void *
-scarce_malloc(size_t size)
-{
-    if (allocations_left > 0) {
-        allocations_left--;
-        return malloc(size);
-    }
-
-    ngx_set_errno(NGX_ENOMEM);
-
-    return NULL;
-}
-
-
 static void
 test_no_memory(void)
 {
@@ -778,11 +761,11 @@ test_no_memory(void)
     text = forge(HEADER, PAYLOAD, KEYRING_SECRET);
     passed = 0;
 
-    json_set_alloc_funcs(scarce_malloc, free);
+    json_set_alloc_funcs(tap_malloc, free);
 
-    allocations_left = 0;
+    tap_mallocs = 0;
     passed += (verify(&keys, &text, NOW) == OK);
-    allocations_left = 1;
+    tap_mallocs = 1;
     passed += (verify(&keys, &text, NOW) == OK);
 
     json_set_alloc_funcs(malloc, free);
