@@ -149,7 +149,6 @@ static ngx_int_t find_ids_take(ngx_guildlog_find_t *find,
 static ngx_uint_t find_is_shown(const ngx_guildlog_find_t *find,
     ngx_uint_t type);
 static void find_push(ngx_guildlog_find_t *find, int64_t id);
-static void find_heap(ngx_guildlog_find_t *find);
 static void find_sift(ngx_guildlog_find_t *find, ngx_uint_t i, ngx_uint_t n,
     int64_t id);
 static ngx_int_t find_sort(ngx_guildlog_find_t *find);
@@ -1437,35 +1436,35 @@ find_is_shown(const ngx_guildlog_find_t *find, ngx_uint_t type)
 }
 
 
-/*
- * One more id that matches.  As soon as there are limit of them they are a
- * heap: the least is at its top.
- */
+/* one more id that matches: they are a heap, the least is at its top */
 
 static void
 find_push(ngx_guildlog_find_t *find, int64_t id)
 {
-    if (find->nids < find->limit) {
-        find->ids[find->nids++] = id;
+    int64_t     *ids;
+    ngx_uint_t   i, above;
 
-        if (find->nids == find->limit) {
-            find_heap(find);
+    ids = find->ids;
+
+    if (find->nids == find->limit) {
+        if (find->nids && id > ids[0]) {
+            find_sift(find, 0, find->nids, id);
         }
 
-    } else if (find->nids && id > find->ids[0]) {
-        find_sift(find, 0, find->nids, id);
+        return;
     }
-}
 
+    for (i = find->nids++; i; i = above) {
+        above = (i - 1) / 2;
 
-static void
-find_heap(ngx_guildlog_find_t *find)
-{
-    ngx_uint_t  i;
+        if (ids[above] <= id) {
+            break;
+        }
 
-    for (i = find->nids / 2; i-- > 0; /* void */ ) {
-        find_sift(find, i, find->nids, find->ids[i]);
+        ids[i] = ids[above];
     }
+
+    ids[i] = id;
 }
 
 
@@ -1505,10 +1504,6 @@ find_sort(ngx_guildlog_find_t *find)
     ngx_uint_t  i, n;
 
     ids = find->ids;
-
-    if (find->sorted == 0 && find->nids < find->limit) {
-        find_heap(find);
-    }
 
     for (i = 0; find->sorted < find->nids; i++) {
 
