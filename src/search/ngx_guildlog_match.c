@@ -562,10 +562,8 @@ ngx_guildlog_match_doc_fold(ngx_guildlog_match_doc_t *doc, u_char *buf)
 
         if (i == NGX_GUILDLOG_MATCH_ROLE) {
             doc->role.data = start;
-            doc->role.len = p - start;
+            doc->role.len = p - 1 - start;
         }
-
-        *p++ = '\0';
     }
 
     p = match_fold_messages(p, &doc->messages);
@@ -623,8 +621,6 @@ match_fold_messages(u_char *dst, const ngx_str_t *messages)
                 if (dst == NULL) {
                     return NULL;
                 }
-
-                *dst++ = '\0';
             }
         }
 
@@ -681,8 +677,6 @@ match_fold_changes(u_char *dst, const ngx_str_t *changes)
             if (dst == NULL) {
                 return NULL;
             }
-
-            *dst++ = '\0';
         }
 
         /* the text behind {"id": "1"} in a list is told again */
@@ -692,7 +686,7 @@ match_fold_changes(u_char *dst, const ngx_str_t *changes)
 }
 
 
-/* NULL: a \ begins no escape of JSON */
+/* and a NUL; NULL: a \ begins no escape of JSON */
 
 static u_char *
 match_fold_string(u_char *dst, const ngx_str_t *s)
@@ -707,7 +701,9 @@ match_fold_string(u_char *dst, const ngx_str_t *s)
         slash = p < last ? memchr(p, '\\', last - p) : NULL;
 
         if (slash == NULL) {
-            return ngx_guildlog_fold(dst, p, last - p);
+            dst = ngx_guildlog_fold(dst, p, last - p);
+            *dst++ = '\0';
+            return dst;
         }
 
         dst = ngx_guildlog_fold(dst, p, slash - p);
