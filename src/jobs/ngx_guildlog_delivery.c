@@ -127,6 +127,7 @@ ngx_guildlog_delivery_create(ngx_cycle_t *cycle,
     ngx_memcpy(d->mark.data, always, sizeof(always) - 1);
 
     d->lease_at = ngx_current_msec;
+    d->lease_until = ngx_current_msec;
     d->find_at = ngx_current_msec;
     d->sweep_at = ngx_current_msec;
     d->release_at = ngx_current_msec;
@@ -525,7 +526,6 @@ delivery_lease_done(void *data, ngx_guildlog_db_result_t *result)
     }
 
     d->lease_until = d->lease_asked + DELIVERY_LEASE_MS;
-    d->leased = 1;
 
     dead = delivery_lease_hold(d, result);
 

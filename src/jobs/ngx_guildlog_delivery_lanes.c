@@ -871,9 +871,8 @@ ngx_guildlog_delivery_slot_take(ngx_guildlog_lane_t *lane)
 static ngx_uint_t
 delivery_slot_safe(ngx_guildlog_delivery_t *d)
 {
-    return d->leased
-           && (ngx_msec_int_t) (d->lease_until - ngx_current_msec)
-              >= DELIVERY_TURN_DEADLINE + DELIVERY_TURN_SPARE;
+    return (ngx_msec_int_t) (d->lease_until - ngx_current_msec)
+           >= DELIVERY_TURN_DEADLINE + DELIVERY_TURN_SPARE;
 }
 
 

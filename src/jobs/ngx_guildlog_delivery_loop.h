@@ -112,7 +112,6 @@ struct ngx_guildlog_delivery_s {
                                                     fit */
 
     unsigned                       fits:1;   /* the secret; else no leases */
-    unsigned                       leased:1; /* some lease came */
     unsigned                       leaves:1; /* the last lease gave all away */
     unsigned                       sweeps:1; /* the find under way is one of
                                                 all lanes */
