@@ -1140,6 +1140,38 @@ ngx_guildlog_json_scan_quote(const u_char *p, const u_char *last)
 }
 
 
+const u_char *
+ngx_guildlog_json_scan_bracket(const u_char *p, const u_char *last)
+{
+    ngx_uint_t  depth;
+
+    for (depth = 0; p < last; p++) {
+
+        switch (*p) {
+
+        case '"':
+            p = ngx_guildlog_json_scan_quote(p + 1, last);
+            break;
+
+        case '{':
+        case '[':
+            depth++;
+            break;
+
+        case '}':
+        case ']':
+            if (--depth == 0) {
+                return p + 1;
+            }
+
+            break;
+        }
+    }
+
+    return NULL;
+}
+
+
 ngx_int_t
 ngx_guildlog_json_scan_escape(const u_char **p, const u_char *last)
 {

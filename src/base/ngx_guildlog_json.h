@@ -69,6 +69,11 @@ u_char *ngx_guildlog_json_scan_skip(const u_char *p, const u_char *last);
 /* the quote that ends a string; last or behind it: none does */
 const u_char *ngx_guildlog_json_scan_quote(const u_char *p, const u_char *last);
 
+/* behind the bracket that closes the one at p, of whichever kind it is; NULL:
+   none does */
+const u_char *ngx_guildlog_json_scan_bracket(const u_char *p,
+    const u_char *last);
+
 /* the code point escaped at a backslash, and moves behind it; NGX_ERROR: none,
    or a NUL */
 ngx_int_t ngx_guildlog_json_scan_escape(const u_char **p, const u_char *last);

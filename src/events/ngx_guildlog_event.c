@@ -36,7 +36,6 @@ static ngx_int_t event_parse(ngx_guildlog_event_t *event, ngx_pool_t *pool,
 static ngx_int_t event_shorten(ngx_guildlog_event_t *event, ngx_pool_t *pool,
     ngx_str_t *text);
 static void event_copy(ngx_guildlog_event_t *event, event_copy_t *c);
-static const u_char *event_skip(const u_char *p, const u_char *last);
 static int ngx_libc_cdecl event_compare(const void *key, const void *row);
 static json_t *event_element(u_char *p, size_t len);
 
@@ -329,7 +328,8 @@ event_copy(ngx_guildlog_event_t *event, event_copy_t *c)
     case '[':
         if (c->depth >= NGX_GUILDLOG_JSON_DEPTH) {
             c->dst = ngx_cpymem(c->dst, "null", 4);
-            c->p = event_skip(c->p, c->last);
+            end = ngx_guildlog_json_scan_bracket(c->p, c->last);
+            c->p = end ? end : c->last;
             return;
         }
 
@@ -337,7 +337,8 @@ event_copy(ngx_guildlog_event_t *event, event_copy_t *c)
             && c->keys[0].len == 1 && c->keys[0].data[0] == 'd'
             && event->nlongs < NGX_GUILDLOG_EVENT_LONGS)
         {
-            end = event_skip(c->p, c->last);
+            end = ngx_guildlog_json_scan_bracket(c->p, c->last);
+            end = end ? end : c->last;
 
             if (end - c->p > EVENT_LONG) {
                 l = &event->longs[event->nlongs++];
@@ -365,40 +366,6 @@ event_copy(ngx_guildlog_event_t *event, event_copy_t *c)
     }
 
     *c->dst++ = *c->p++;
-}
-
-
-/* behind the bracket that closes this one */
-
-static const u_char *
-event_skip(const u_char *p, const u_char *last)
-{
-    ngx_uint_t  depth;
-
-    for (depth = 0; p < last; p++) {
-
-        switch (*p) {
-
-        case '"':
-            p = ngx_guildlog_json_scan_quote(p + 1, last);
-            break;
-
-        case '{':
-        case '[':
-            depth++;
-            break;
-
-        case '}':
-        case ']':
-            if (--depth == 0) {
-                return p + 1;
-            }
-
-            break;
-        }
-    }
-
-    return last;
 }
 
 
@@ -449,8 +416,9 @@ ngx_guildlog_event_next_of(ngx_guildlog_event_t *event, const char *name,
             return NGX_OK;
         }
 
-        end = (*p == '{' || *p == '[') ? (u_char *) event_skip(p, last)
-                                       : ngx_strlchr(p, last, ',');
+        end = (*p == '{' || *p == '[')
+              ? (u_char *) ngx_guildlog_json_scan_bracket(p, last)
+              : ngx_strlchr(p, last, ',');
         end = end ? end : last;
         event->pos = ngx_strlchr(end, last, ',');
         event->pos = event->pos ? event->pos + 1 : last;

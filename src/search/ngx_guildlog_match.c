@@ -26,7 +26,6 @@ static ngx_int_t match_member(const u_char **p, const u_char *last,
     ngx_str_t *key, ngx_str_t *value);
 static ngx_int_t match_value(const u_char **p, const u_char *last,
     ngx_str_t *value);
-static ngx_int_t match_nested(const u_char **p, const u_char *last);
 static ngx_int_t match_id(ngx_guildlog_match_doc_t *doc, const ngx_str_t *value,
     ngx_uint_t which);
 static ngx_int_t match_type(ngx_guildlog_match_doc_t *doc,
@@ -322,7 +321,9 @@ match_value(const u_char **p, const u_char *last, ngx_str_t *value)
 
     case '{':
     case '[':
-        if (match_nested(p, last) != NGX_OK) {
+        *p = ngx_guildlog_json_scan_bracket(*p, last);
+
+        if (*p == NULL) {
             return NGX_ERROR;
         }
 
@@ -339,46 +340,6 @@ match_value(const u_char **p, const u_char *last, ngx_str_t *value)
     value->len = *p - value->data;
 
     return value->len ? NGX_OK : NGX_ERROR;
-}
-
-
-/* skips an object or an array */
-
-static ngx_int_t
-match_nested(const u_char **p, const u_char *last)
-{
-    ngx_uint_t  depth;
-
-    depth = 0;
-
-    for ( /* void */ ; *p < last; (*p)++) {
-
-        switch (**p) {
-
-        case '"':
-            *p = ngx_guildlog_json_scan_quote(*p + 1, last);
-
-            if (*p >= last) {
-                return NGX_ERROR;
-            }
-
-            break;
-
-        case '{':
-        case '[':
-            depth++;
-            break;
-
-        case '}':
-        case ']':
-            if (--depth == 0) {
-                (*p)++;
-                return NGX_OK;
-            }
-        }
-    }
-
-    return NGX_ERROR;
 }
 
 

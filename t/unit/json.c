@@ -441,6 +441,40 @@ test_read_no_memory(void)
 }
 
 
+/* what follows the first value of a text; NULL: its bracket is not closed */
+
+static void
+test_brackets(void)
+{
+    ngx_uint_t     i;
+    const u_char  *p, *last, *end;
+
+    static const struct {
+        const char  *text;
+        const char  *rest;
+    } tests[] = {
+        { "{}", "" },
+        { "[1,[2],{\"a\":[]}],3", ",3" },
+        { "{\"]}\":\"\\\"}\"}]", "]" },
+        { "[{]}]", "]" },
+        { "[", NULL },
+        { "[[1]", NULL },
+        { "[\"]", NULL },
+        { "[\"\\", NULL }
+    };
+
+    for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+        p = (const u_char *) tests[i].text;
+        last = p + strlen(tests[i].text);
+        end = ngx_guildlog_json_scan_bracket(p, last);
+
+        tap_ok(tests[i].rest ? end && end == last - strlen(tests[i].rest)
+                             : end == NULL,
+               "the bracket that closes the first of %s", tests[i].text);
+    }
+}
+
+
 static void
 test_utf8(void)
 {
@@ -590,6 +624,7 @@ main(void)
     test_read_rest();
     test_read_long();
     test_read_no_memory();
+    test_brackets();
     test_utf8();
     test_writer();
     test_writer_grows();
