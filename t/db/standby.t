@@ -62,10 +62,11 @@ sub figure {
 }
 
 
-# as the superuser of the standby
+# As the superuser of the standby; in a database of its own, where replaying
+# ends no statement of the test.
 sub on_standby {
     my ($sql, @values) = @_;
-    my $dbh = $standby->connect($dbname, 'postgres');
+    my $dbh = $standby->connect('postgres', 'postgres');
     return $sql =~ /^select/ ? $dbh->selectrow_array($sql, undef, @values)
                              : $dbh->do($sql);
 }
@@ -240,6 +241,12 @@ $nginx->sql(<<~'SQL');
     SQL
 on_standby('alter system set max_standby_streaming_delay = 0');
 on_standby('select pg_reload_conf()');
+
+# replaying a vacuum would end them, too
+
+for ('alter system set autovacuum = off', 'select pg_reload_conf()') {
+    $primary->connect('postgres', 'postgres')->do($_);
+}
 
 
 sub slow {
