@@ -845,10 +845,6 @@ lane_row_read(ngx_guildlog_lane_t *lane, ngx_guildlog_db_result_t *result,
     lane->last = lane_row_found(MESSAGE);
     lane->verified = ngx_guildlog_lane_row_true(result, row,
                                                 NGX_GUILDLOG_FOUND_VERIFIED);
-
-    /* nginx's clock is the system's coarse one: its timers end up to a tick of
-       10 ms before the time that the database means */
-
     lane->waits = lane_row_found(WAIT_MS) != 0;
     lane->not_before = ngx_current_msec + lane_row_found(WAIT_MS)
                        + NGX_GUILDLOG_LANE_MARGIN;
