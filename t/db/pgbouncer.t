@@ -11,7 +11,6 @@ my $bouncer = Guildlog::Bouncer->new($cluster, size => 3);
 
 my $g = Guildlog->new(start => 0, workers => 2, openapi => 1,
     api => 'guildlog_limit requests=100000;', keeper => 'on interval=50ms',
-    connect => { timeout => 60 },    # more than a request may wait and run
     database => { $bouncer->database });
 my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 $g->configure(http => $platform->directives($g))->start;

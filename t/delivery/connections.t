@@ -21,7 +21,7 @@ my $locker = $g->cluster->connect($g->dbname);
 $locker->begin_work;
 $locker->do('select from lane_head where guild_id = ? for update', {}, $guild);
 my ($id) = record($guild, 1);
-wait_for { $g->waiting('delivery_step') } 20, 'a step that waits';
+wait_for { $g->waiting('delivery_step') } 60, 'a step that waits';
 
 is $g->get("/servers/$guild/config/logging/settings", token => $token)->status, 200,
     'a request is answered' for 1 .. 3;
@@ -47,11 +47,11 @@ my @ids = record($guild, 30);
 my $waiter = $g->cluster->connect($g->dbname);
 $waiter->begin_work;
 $waiter->do('lock table guildlog.settings in exclusive mode');
-my $waits = $g->connection(timeout => 60);
+my $waits = $g->connection;
 $waits->send("PATCH /api/servers/$guild/config/settings HTTP/1.1\r\n"
     . "Host: a\r\nAuthorization: Bearer $token\r\nContent-Length: 15\r\n"
     . "Content-Type: application/json\r\n\r\n{\"locale\":\"de\"}");
-wait_for { $g->waiting('settings_patch') } 20, 'a request that waits';
+wait_for { $g->waiting('settings_patch') } 60, 'a request that waits';
 $locker->rollback;
 ok wait_for {
     $g->get("/servers/$other[0]/logs", token => $token);    # is refused

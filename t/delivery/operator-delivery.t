@@ -239,13 +239,13 @@ subtest 'a lane is paused while its next message begins' => sub {
     $locker->begin_work;
     $locker->do('lock table guildlog.lane_batch in share mode');
     my @ids = record(12);
-    wait_for { $g->waiting('delivery_step') } 20,
+    wait_for { $g->waiting('delivery_step') } 60,
         'a step that began before the pause';
     is op('POST', "/lanes/$lane/pause")->status, 200,
         'the lane is paused during the step';
     $locker->rollback;
     my @words;
-    eval { wait_for { (@words = words(@ids))[0] eq 'delivered' } 20 };
+    eval { wait_for { (@words = words(@ids))[0] eq 'delivered' } };
     is_deeply \@words, [('delivered') x 10, ('not_delivered queued') x 2],
         'the message is sent, the entries after it wait';
     op('POST', "/lanes/$lane/resume");

@@ -334,7 +334,7 @@ sub body {
 sub raw {
     my ($body) = @_;
 
-    return Guildlog::Client->new(unix => $nginx->{operator}, timeout => 90)->request(
+    return Guildlog::Client->new(unix => $nginx->{operator})->request(
         'POST', '/events', body => $body, headers => ['Content-Type', 'application/json']);
 }
 

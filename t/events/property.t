@@ -112,7 +112,7 @@ cmp_ok $hurt, '>', 0, "killed in the middle: $hurt";
 $killed->sql('update pair set due = 1 where state = 0');
 for (1 .. 5) {
     waitpid $killed->kill_soon, 0;
-    wait_for { $killed->workers == 2 } 20, 'two workers';
+    wait_for { $killed->workers == 2 } 60, 'two workers';
 }
 same($killed, 'kills');
 

@@ -128,7 +128,7 @@ subtest 'who asks for a server of others' => sub {
     $dbh->do('lock table guildlog.session in access exclusive mode');
     my @waiting = map { started($nobody, 'GET',
         "/api/servers/$other/logs/actors") } 1 .. 8;
-    wait_for { $g->waiting('logs_actors') } 20, 'they wait';
+    wait_for { $g->waiting('logs_actors') } 60, 'they wait';
     isnt $g->get("/servers/$other/logs/actors", token => $token)->status, 429,
         'does not use up the share of that server';
     $dbh->rollback;
@@ -286,7 +286,7 @@ subtest 'what the platform may say' => sub {
     $platform->control('faults', [{ call => 'token', action => 'answer',
         status => 429, body => {}, headers => { 'Retry-After' => 2 } }]);
     my $first = started($browser, 'GET', $back);
-    wait_for { asked('token') > $asked } 20, 'the limit is told';
+    wait_for { asked('token') > $asked } 60, 'the limit is told';
     is sign_in($ada)->{answer}->status, 302, 'another one waits for its end';
     is $first->response->status, 302, '... as who was told of it';
     my @at = (map { $_->{at} } grep { $_->{event} eq 'request'
@@ -383,7 +383,7 @@ subtest 'an old session' => sub {
         aged(901);
         my $asked = asked('guilds');
         my @many = map { started($browser, 'GET', "/api$at") } 1 .. 6;
-        wait_for { asked('guilds') > $asked } 20, 'the platform is asked';
+        wait_for { asked('guilds') > $asked } 60, 'the platform is asked';
         my $last = pop @many;
         $_->close(reset => 1) for @many;
         $stay ? is($last->response->status, 200, 'who stays is answered')
@@ -410,7 +410,7 @@ subtest 'nginx ends while the platform is asked' => sub {
 
     my $asked = asked('guilds');
     my $client = started($browser, 'GET', "/api$at");
-    wait_for { asked('guilds') > $asked } 20, 'the platform is asked';
+    wait_for { asked('guilds') > $asked } 60, 'the platform is asked';
     $g->reload;
     my $answer = $client->response;
     is $answer->status, 200, 'a reload loses no request';
@@ -419,7 +419,7 @@ subtest 'nginx ends while the platform is asked' => sub {
     my ($worker) = $g->workers;
     $asked = asked('guilds');
     $client = started($browser, 'GET', "/api$at");
-    wait_for { asked('guilds') > $asked } 20, 'the platform is asked again';
+    wait_for { asked('guilds') > $asked } 60, 'the platform is asked again';
     $g->signal('KILL', $worker);
     wait_for { my ($now) = $g->workers; $now && $now != $worker };
     $platform->config(latency => undef);
@@ -507,7 +507,7 @@ aged(901);
 $platform->control('faults', [{ call => 'guilds', action => 'hang' }]);
 my $asked = asked('guilds');
 my $client = started($browser, 'GET', "/api$at");
-wait_for { asked('guilds') > $asked } 20, 'the platform is asked';
+wait_for { asked('guilds') > $asked } 60, 'the platform is asked';
 $g->stop;
 is $client->response->status, 503, 'who waited is told, and nginx stops';
 

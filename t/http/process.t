@@ -92,7 +92,7 @@ sub sessions {
         $client->send("GET /api$at HTTP/1.1\r\nHost: localhost\r\n"
             . "Authorization: Bearer $token\r\n\r\n");
         $nginx->waiting('server_get') > 2;
-    } 20, 'both workers have requests';
+    } 60, 'both workers have requests';
 
     my @before = $nginx->workers;
     $nginx->signal('KILL', $before[0]);

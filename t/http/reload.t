@@ -92,7 +92,7 @@ sub get {
 # a client sends this; what it gets is [status, whole, body]
 sub http1 {
     my ($bytes, @how) = @_;
-    my $client = $g->connection(timeout => 60, @how);
+    my $client = $g->connection(@how);
     $client->send($bytes);
     return sub {
         my $answer = $client->response or return ['none', 0, ''];
@@ -127,7 +127,7 @@ sub follow {
     return http1(get($of, $follower, map { join ': ', @last } @last ? 1 : ()))
         if $protocol == 1;
 
-    my $connection = Guildlog::H2->new(port => $h2, timeout => 60);
+    my $connection = Guildlog::H2->new(port => $h2);
     my $tail = http2($connection, $of, $follower, @last);
     $connection->settle;
     return $tail;
@@ -162,7 +162,7 @@ sub round {
     $lock->do('lock table server in access exclusive mode');
 
     my (@answers, $connection);
-    $connection = Guildlog::H2->new(port => $h2, timeout => 60);
+    $connection = Guildlog::H2->new(port => $h2);
     for my $kind (sort keys %asked) {
         my ($of, $expected) = @{ $asked{$kind} };
         push @answers,

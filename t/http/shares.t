@@ -309,7 +309,7 @@ is_deeply [grep { !/active_ignore/ } keys
         started($stranger, 'GET', "/api/servers/$greedy" . by_role())
     } 1 .. 8;
     wait_for { $refused->() == 3 && slow('search_open') == 1 };
-    my $own = $people->connection(timeout => 60);
+    my $own = $people->connection;
     $own->send('GET /api/servers/' . $greedy . by_role() . " HTTP/1.1\r\n"
         . "Host: localhost\r\nAuthorization: Bearer $token{$greedy}\r\n\r\n");
     wait_for { $nginx->waiting('search_open') == 2 || $refused->() > 3 };

@@ -11,7 +11,7 @@ my $g = Guildlog->new(workers => 2, api => 'guildlog_limit off;',
     keeper => 'on interval=20ms',
     database => { timeout => '60s', queue_timeout => '60s' });
 my $server = $g->server;
-my %as = (token => $g->token($server), connect => { timeout => 90 });
+my %as = (token => $g->token($server));
 my $at = "/servers/$server";
 my $done = $g->prefix . '/done';
 

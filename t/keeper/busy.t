@@ -11,7 +11,7 @@ my $g = Guildlog->new(cluster => $cluster, workers => 1,
 my $server = $g->server;
 
 $g->sql('drop table log_arrival_past');
-wait_for { $g->sql('select 1 from keeper where task = $$expiry$$') } 10, 'a keeper';
+wait_for { $g->sql('select 1 from keeper where task = $$expiry$$') } 60, 'a keeper';
 
 
 # that many partitions past keeping, of what arrives and of what was said

@@ -66,7 +66,7 @@ sub new {
 
     my $self = bless {
         option   => { workers => 1, master_process => 1, start => 1,
-            patience => 20, %option },
+            patience => 60, %option },
         password => 'module',
     }, $class;
 
@@ -195,7 +195,7 @@ sub reload {
     wait_for {
         my @now = $self->workers;
         @now >= $self->{option}{workers} && !grep { $old{$_} } @now;
-    } 20, 'reloaded';
+    } 60, 'reloaded';
 }
 
 
@@ -335,7 +335,7 @@ sub kill_master {
 sub gone {
     my ($self, @pids) = @_;
 
-    wait_for { !grep { slurp("/proc/$_/stat") =~ /\) [^ZX]/ } @pids } 10,
+    wait_for { !grep { slurp("/proc/$_/stat") =~ /\) [^ZX]/ } @pids } 60,
         'workers end';
 }
 
@@ -388,8 +388,7 @@ sub delete { my $self = shift; return $self->request('DELETE', @_) }
 sub operator {
     my ($self, $method, $path, $body) = @_;
 
-    my $answer = Guildlog::Client
-        ->new(unix => $self->{operator}, timeout => 90)
+    my $answer = Guildlog::Client->new(unix => $self->{operator})
         ->request($method, $path, defined $body ? (json => $body) : ());
     $self->_hold_against_openapi('operator', $method, $path, $answer);
     return $answer;
@@ -1041,7 +1040,7 @@ C<< Guildlog->new(option => value...) >> makes and starts it.
     master_process           0 for a single process
     log                      level of the error log (info)
     under                    a command to run it by, as a list
-    patience                 seconds for a start or an end (20)
+    patience                 seconds for a start or an end (60)
     openapi                  1 to hold every answer against conf/openapi.yaml
                              and conf/openapi-operator.yaml
     allow                    [qr/.../] alarming lines that may be there

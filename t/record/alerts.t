@@ -131,7 +131,7 @@ sub holds {
         $nginx->sql('select held_release()');
         !$nginx->sql('select count(*) from log_arrival
                        where held_to is not null');
-    } 20, 'all is released';
+    } 60, 'all is released';
 
     for my $guild (@guilds) {
         my @entries = map { json->decode("$_->[0]}") } $nginx->sql(
@@ -200,7 +200,7 @@ holds('kills');
 
 # alerts go while they fire: what is recorded is whole, and nothing stays behind
 
-wait_for { $nginx->workers == 2 } 20, 'two workers';
+wait_for { $nginx->workers == 2 } 60, 'two workers';
 my ($guild) = @guilds;
 my $path = "/servers/$guild/alerts";
 my @ids  = map { $_->{alert_id} }

@@ -16,7 +16,7 @@ my $json = Cpanel::JSON::XS->new->utf8->canonical->allow_nonref;
 sub new {
     my ($class, %option) = @_;
 
-    my $self = bless { timeout => 15, buffer => '', %option }, $class;
+    my $self = bless { timeout => 90, buffer => '', %option }, $class;
 
     $self->{socket} = $option{unix}
         ? IO::Socket::UNIX->new(Peer => $option{unix})

@@ -194,7 +194,7 @@ sub _enter {
     Guildlog::wait_for {
         ($self->{first}) = split ' ', slurp("/proc/$pid/task/$pid/children");
         $self->{first} && slurp("/proc/$self->{first}/cmdline") =~ $becomes;
-    } 20, 'the machine runs';
+    } 60, 'the machine runs';
     return;
 }
 

@@ -102,9 +102,8 @@ sub token {
 sub control {
     my ($self, $path, $body) = @_;
 
-    my $answer = Guildlog::Client->new(port => $self->{port}, timeout => 60)
-        ->request(
-        defined $body ? 'POST' : 'GET', "/_control/$path",
+    my $answer = Guildlog::Client->new(port => $self->{port})
+        ->request(defined $body ? 'POST' : 'GET', "/_control/$path",
         defined $body ? (json => $body) : ());
     die "platform: ", $answer->status if $answer->status != 200;
     return $answer->json;
