@@ -47,7 +47,7 @@ waitpid $reloader, 0;
 is_deeply [keys %count], [200], 'fifty reloads: every request is answered'
     or diag explain \%count;
 cmp_ok $count{200}, '>', 5, 'and there were many';
-wait_for { $nginx->workers == 2 } 20, 'the old workers exit';
+wait_for { $nginx->workers == 2 } 60, 'the old workers exit';
 pass 'the old workers exit';
 wait_for {
     $nginx->sql("select count(*) from pg_stat_activity
@@ -107,17 +107,17 @@ for my $at ('execute', 'startup') {
     $hanging->mode($at);
     my $stuck = $hanging->nginx(name => "stuck-$at",
         main => 'worker_shutdown_timeout 500ms;',
-        database => { timeout => '20s', connect_timeout => '20s',
-            queue_timeout => '20s' });
+        database => { timeout => '60s', connect_timeout => '60s',
+            queue_timeout => '60s' });
     my $hangs = $hanging->count('hang');
     my @client = map { $hanging->ask($stuck, $_) } qw(PATCH GET);
     wait_for { $hanging->count('hang') > $hangs };
     my ($old) = $stuck->workers;
     my $start = time;
     $stuck->reload(nowait => 1);
-    wait_for { !grep { $_ == $old } $stuck->workers } 20,
+    wait_for { !grep { $_ == $old } $stuck->workers } 60,
         'the old worker exits';
-    cmp_ok time - $start, '<', 10, "a hanging $at holds no worker";
+    cmp_ok time - $start, '<', 30, "a hanging $at holds no worker";
     for my $answer (map { scalar $_->response } @client) {
         is $answer && $answer->status, 503, 'its requests are answered';
         ok $answer && $answer->json->{error} && $answer->header('Retry-After'),
@@ -131,13 +131,13 @@ for my $master (1, 0) {
     $hanging->mode('execute');
     my $stuck = $hanging->nginx(name => "term-$master",
         master_process => $master,
-        database => { timeout => '20s', queue_timeout => '20s' });
+        database => { timeout => '60s', queue_timeout => '60s' });
     my $hangs = $hanging->count('hang');
     my @client = map { $hanging->ask($stuck, $_) } qw(PATCH GET);
     wait_for { $hanging->count('hang') > $hangs };
     my $start = time;
     $stuck->stop('TERM');
-    cmp_ok time - $start, '<', 10, "TERM, master_process $master: it ends";
+    cmp_ok time - $start, '<', 30, "TERM, master_process $master: it ends";
 }
 
 done_testing;
