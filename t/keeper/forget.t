@@ -8,8 +8,10 @@ use Guildlog;
 use Guildlog::Platform;
 
 my $person = '765432109876543210';
+
+# a server's row goes when no transaction of the cluster is as old as the order
 my $g = Guildlog->new(start => 0, openapi => 1, workers => 2,
-    keeper => 'on interval=20ms');
+    cluster => Guildlog::Cluster->new, keeper => 'on interval=20ms');
 my $platform = Guildlog::Platform->new(dir => $g->prefix . '/platform');
 $g->configure(http => $platform->directives($g))->start;
 
