@@ -96,7 +96,9 @@ for my $late (0, 1) {
 
 my $killed = server(workers => 2, allow => [qr/exited on signal 9/]);
 my $hurt   = 0;
-for my $batch (cut($stream)) {
+my @left   = cut($stream);
+my $until  = time + 300;
+while (my $batch = shift @left) {
     my $fault = rand() < .4 ? $killed->kill_soon : undef;
     wait_for {
         my $answer = eval { $killed->operator('POST', '/events', $batch) };
@@ -107,6 +109,9 @@ for my $batch (cut($stream)) {
         $hurt++ if !$done;
         $done;
     } 60, 'the batch is taken';
+
+    # all of it once more, where each kill came before or after a batch
+    push @left, cut($stream) if !@left && !$hurt && time < $until;
 }
 cmp_ok $hurt, '>', 0, "killed in the middle: $hurt";
 $killed->sql('update pair set due = 1 where state = 0');
