@@ -576,16 +576,18 @@ entry_messages(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set)
 }
 
 
-/* as an entry has it */
+/* as an entry has it; when it was said, its id tells */
 
 static json_t *
 entry_message(ngx_guildlog_make_t *m, json_t *doc)
 {
-    json_t  *message, *id, *content, *author, *time, *files;
+    json_t   *message, *id, *content, *author, *files;
+    int64_t   said;
 
     id = json_object_get(doc, "id");
+    id = id ? id : json_object_get(m->event->d, "id");
+    said = ngx_guildlog_event_id_ms(ngx_guildlog_event_id(id));
     author = ngx_guildlog_event_reach(doc, "author.id");
-    time = json_object_get(doc, "time");
     files = json_object_get(doc, "files");
     content = m->event->what == NGX_GUILDLOG_EVENT_MESSAGE_UPDATE
               ? json_incref(json_object_get(doc, "content"))
@@ -594,12 +596,11 @@ entry_message(ngx_guildlog_make_t *m, json_t *doc)
     message = json_object();
 
     if ((content && json_object_set_new(message, "content", content) != 0)
-        || json_object_set(message, "id",
-                           id ? id : json_object_get(m->event->d, "id")) != 0
+        || json_object_set(message, "id", id) != 0
         || (ngx_guildlog_event_id(author)
-            && json_object_set(message, "authorId", author) != 0)
-        || (json_is_integer(time)
-            && json_object_set(message, "timestamp", time) != 0)
+            && (json_object_set(message, "authorId", author) != 0
+                || json_object_set_new(message, "timestamp",
+                                       json_integer(said)) != 0))
         || (files && json_object_set(message, "attachments", files) != 0))
     {
         json_decref(message);

@@ -64,13 +64,6 @@ ngx_guildlog_known_message(json_t *message, json_t *was)
         rc |= text_set(doc, "channel", json_incref(value));
     }
 
-    value = json_object_get(message, "timestamp");
-    ms = ngx_guildlog_event_time(value);
-
-    if (ms) {
-        rc |= text_set(doc, "time", json_integer(ms));
-    }
-
     ms = ngx_guildlog_event_time(json_object_get(message, "edited_timestamp"));
 
     if (ms) {
@@ -86,12 +79,6 @@ ngx_guildlog_known_message(json_t *message, json_t *was)
         text_poll(&t, value);
 
         rc |= text_set(doc, "poll", text_end(&t));
-    }
-
-    value = ngx_guildlog_event_reach(message, "message_reference.message_id");
-
-    if (ngx_guildlog_event_id(value)) {
-        rc |= text_set(doc, "reply", json_incref(value));
     }
 
     rc |= text_files(doc, message);
