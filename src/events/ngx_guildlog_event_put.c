@@ -478,7 +478,7 @@ put_keep(ngx_guildlog_event_put_t *put)
 static ngx_int_t
 put_item(ngx_guildlog_event_put_t *put, ngx_guildlog_known_item_t *item)
 {
-    json_t               *server;
+    json_t               *server, *author;
     ngx_str_t             version;
     ngx_guildlog_json_t  *w;
 
@@ -524,6 +524,17 @@ put_item(ngx_guildlog_event_put_t *put, ngx_guildlog_known_item_t *item)
     put_id(&w[PUT_KEEP_CHANNELS],
            item->kind == NGX_GUILDLOG_KNOWN_MESSAGE
            ? ngx_guildlog_event_id_of(item->doc, "channel") : 0);
+
+    /* said_told() puts these two in again, before the author's name */
+
+    author = json_object_get(item->doc, "author");
+
+    if (item->kind == NGX_GUILDLOG_KNOWN_MESSAGE
+        && json_object_get(author, "name"))
+    {
+        (void) json_object_del(author, "id");
+        (void) json_object_del(item->doc, "channel");
+    }
 
     return item->doc ? put_doc(&w[PUT_KEEP_DOCS], item->doc) : NGX_OK;
 }

@@ -67,6 +67,35 @@ ok eval { wait_for { 5 == grep { kept($_, 'glacier') } @servers } 60,
 is_deeply [grep { kept($_, 'glacier') == 30 } @servers], [],
     '... before any of them is done';
 
+# who said something is told when it is deleted, whatever filters left of it; also
+# of what an earlier release kept
+
+my $server = $nginx->server;
+my @as = (token => $nginx->token($server));
+$nginx->patch("/servers/$server/filters/words", @as,
+    json => { enabled => JSON::PP::true, words => ['marmot'] });
+my @ids = map { id_at($now - $_) } 1 .. 3;
+@batch = map { said($server, $ids[$_], (qw(marmot ibex))[$_]) } 0, 1;
+taken();
+is $nginx->sql("select count(*) from said_long where guild_id = ? and doc !~ '[0-9]{17}'",
+    $server), 2, 'a kept message has no id twice';
+$nginx->sql('insert into said_long values (?, ?, ?, ?, ?)', $server, $ids[2],
+    '300000000000000001', '200000000000000001',
+    '{"author":{"id":"300000000000000001","name":"ann"},"content":"chough",'
+    . '"channel":"200000000000000001","time":1}');
+@batch = map { { t => 'MESSAGE_DELETE', d => { id => $_, guild_id => $server,
+    channel_id => '200000000000000001' } } } @ids;
+taken();
+my $logs;
+wait_for {
+    $logs = $nginx->get("/servers/$server/logs?type=5", @as)->json->{entries};
+    @$logs == 3;
+} 60, 'three deletions';
+is_deeply [sort map { join ' ', @{ $_->{target} }{qw(id name)},
+    $_->{messages}[0]{authorId}, $_->{content} } @$logs],
+    [map { "300000000000000001 ann 300000000000000001 $_" } '[word]', 'chough', 'ibex'],
+    '... say who wrote it';
+
 done_testing;
 
 
@@ -94,6 +123,15 @@ sub edited {
     return { t => 'MESSAGE_UPDATE', d => { id => id_at($now), guild_id => $server,
         channel_id => '200000000000000001', content => $text,
         edited_timestamp => iso($now) } };
+}
+
+
+sub said {
+    my ($server, $id, $text) = @_;
+
+    return { t => 'MESSAGE_CREATE', d => { id => $id, guild_id => $server,
+        channel_id => '200000000000000001', content => $text,
+        author => { id => '300000000000000001', username => 'ann' } } };
 }
 
 

@@ -188,18 +188,33 @@ begin
       into places, docs
       from unnest(guilds, kinds, ids) with ordinality
                n (guild, kind, id, place)
-      left join lateral (select x.id, x.doc from said x
+      left join lateral (select x.id, said_told(x.doc, x.author_id,
+                                               x.channel_id) as doc
+                           from said x
                           where x.guild_id = n.guild and x.id = n.id
                             and (lone is null or x.guild_id = lone)
                             and x.id >= low and x.id <= high
                          offset 0) s on true
-      left join lateral (select x.id, x.doc from said_long x
+      left join lateral (select x.id, said_told(x.doc, x.author_id,
+                                               x.channel_id) as doc
+                           from said_long x
                           where x.guild_id = n.guild and x.id = n.id
                             and (lone is null or x.guild_id = lone)
                             and x.id >= low and x.id <= high
                          offset 0) l on true
      where n.kind = 9 and coalesce(s.id, l.id) is not null;
 end $$;
+
+
+-- What a message said, with who said it where: the row has these two, and the
+-- document does not, but of a message of which nobody knows by what name.
+
+create or replace function said_told(doc text, author bigint, channel bigint)
+returns text language sql stable as $$
+    select regexp_replace(doc, '"author": ?\{',
+               '"channel":"' || channel || '","author":{"id":"' || author
+               || '",')
+$$;
 
 
 -- A row of the directory: what is null, or as it is by itself, is left out, but

@@ -4,7 +4,7 @@
 
 \ir ../setup.psql
 \ir ../events.psql
-select plan(70);
+select plan(73);
 
 \set free 900000000000000002
 \set new 900000000000000003
@@ -150,6 +150,16 @@ select is(status || (body::json ->> 'kept'), '2001',
 select is(places, null, 'and found nowhere')
   from operator_events_known(array[:free, :free]::bigint[], '{9,9}',
                              '{1,9223372036854775807}');
+select is(said_told(doc, 7, 8)::jsonb, told::jsonb, 'of a message ' || what)
+  from (values ('{"author":{"name":"ann"},"content":"\"author\":{"}',
+                '{"author":{"id":"7","name":"ann"},"channel":"8",
+                  "content":"\"author\":{"}',
+                'who said it is told, and where'),
+               ('{"author": {"bot": true, "name": "ann"}}',
+                '{"author": {"id":"7","bot":true,"name":"ann"},"channel":"8"}',
+                'with masks, too'),
+               ('{"content":"x"}', '{"content":"x"}',
+                'of nobody what is known')) v (doc, told, what);
 select pg_temp.events(array[:guild], pg_temp.message(:one, 'pro')) \g /dev/null
 select is(array[(select count(*) from said where guild_id = :guild),
                 (select count(*) from said_long where guild_id = :guild)],
