@@ -37,7 +37,6 @@ static ngx_int_t event_shorten(ngx_guildlog_event_t *event, ngx_pool_t *pool,
     ngx_str_t *text);
 static void event_copy(ngx_guildlog_event_t *event, event_copy_t *c);
 static int ngx_libc_cdecl event_compare(const void *key, const void *row);
-static json_t *event_element(u_char *p, size_t len);
 
 
 ngx_int_t
@@ -386,6 +385,7 @@ ngx_guildlog_event_next_of(ngx_guildlog_event_t *event, const char *name,
 {
     u_char                     *p, *last, *end;
     ngx_uint_t                  n;
+    json_error_t                cause;
     ngx_guildlog_event_long_t  *l;
 
     l = NULL;
@@ -423,29 +423,14 @@ ngx_guildlog_event_next_of(ngx_guildlog_event_t *event, const char *name,
         event->pos = ngx_strlchr(end, last, ',');
         event->pos = event->pos ? event->pos + 1 : last;
 
-        *item = event_element(p, end - p);
+        *item = ngx_guildlog_json_read_any(p, end - p, 0, &cause);
 
-        if (*item) {
+        if (json_is_object(*item)) {
             return NGX_OK;
         }
+
+        json_decref(*item);
     }
-}
-
-
-static json_t *
-event_element(u_char *p, size_t len)
-{
-    json_t        *json;
-    json_error_t   cause;
-
-    json = ngx_guildlog_json_read_any(p, len, 0, &cause);
-
-    if (!json_is_object(json)) {
-        json_decref(json);
-        return NULL;
-    }
-
-    return json;
 }
 
 
