@@ -31,6 +31,7 @@ static void entry_role(ngx_guildlog_make_t *m,
 static void entry_messages(ngx_guildlog_make_t *m,
     const ngx_guildlog_event_set_t *set);
 static json_t *entry_message(ngx_guildlog_make_t *m, json_t *doc);
+static json_t *entry_change(const char *key, json_t *old, json_t *now);
 static void entry_changes(ngx_guildlog_make_t *m,
     const ngx_guildlog_event_set_t *set);
 static void entry_roles(ngx_guildlog_make_t *m,
@@ -38,7 +39,10 @@ static void entry_roles(ngx_guildlog_make_t *m,
 static void entry_image(ngx_guildlog_make_t *m, const char *path);
 static json_t *entry_picture(ngx_guildlog_make_t *m, const char *path,
     size_t key, json_t *hash);
-static json_t *entry_text(json_t *value, ngx_uint_t most);
+static json_t *entry_made(ngx_guildlog_make_t *m, json_t *value);
+static void entry_append(ngx_guildlog_make_t *m, json_t *list, json_t *value);
+static json_t *entry_text(ngx_guildlog_make_t *m, json_t *value,
+    ngx_uint_t most);
 static ngx_int_t entry_put(ngx_guildlog_make_t *m,
     ngx_guildlog_event_entry_pt put, void *data);
 static void entry_head(ngx_guildlog_make_t *m);
@@ -182,9 +186,7 @@ entry_place_of(ngx_guildlog_make_t *m)
 static void
 entry_set(ngx_guildlog_make_t *m, const char *name, json_t *value)
 {
-    if (value == NULL || json_object_set_new(m->entry, name, value) != 0) {
-        m->failed = 1;
-    }
+    m->failed |= json_object_set_new(m->entry, name, value) != 0;
 }
 
 
@@ -290,7 +292,7 @@ entry_fill(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set)
         return;
 
     default:
-        value = entry_text(value, entry_fields[set->field].most);
+        value = entry_text(m, value, entry_fields[set->field].most);
 
         if (value && json_string_length(value) == 0) {
             json_decref(value);
@@ -339,18 +341,16 @@ entry_part(ngx_guildlog_make_t *m, const char *field, const char *part,
     }
 
     text = json_is_boolean(value) ? json_incref(value)
-                                  : entry_text(value, 100);
+                                  : entry_text(m, value, 100);
 
-    if (text == NULL || json_object_set_new(object, part, text) != 0) {
-        m->failed = 1;
-    }
+    m->failed |= json_object_set_new(object, part, text) != 0;
 }
 
 
 static json_t *
 entry_person(ngx_guildlog_make_t *m, json_t *id)
 {
-    json_t      *person, *known, *d, *user, *roles, *name, *bot, *avatar;
+    json_t      *known, *d, *user, *roles, *name, *bot, *avatar;
     uint64_t     who;
     ngx_str_t    hash;
     ngx_uint_t   i;
@@ -399,25 +399,16 @@ entry_person(ngx_guildlog_make_t *m, json_t *id)
         bot = bot ? bot : json_object_get(user, "bot");
     }
 
-    person = json_object();
     hash = ngx_guildlog_json_text(avatar);
+    roles = json_array_size(roles)
+            ? entry_made(m, ngx_guildlog_event_ids(roles,
+                                                   NGX_GUILDLOG_EVENT_ROLES))
+            : NULL;
 
-    if (json_object_set(person, "id", id) != 0
-        || (ngx_guildlog_value_is_hash(&hash)
-            && json_object_set(person, "avatar", avatar) != 0)
-        || (json_is_string(name)
-            && json_object_set_new(person, "name", entry_text(name, 100)) != 0)
-        || (json_is_true(bot) && json_object_set(person, "bot", bot) != 0)
-        || (json_array_size(roles)
-            && json_object_set_new(person, "roles",
-                   ngx_guildlog_event_ids(roles, NGX_GUILDLOG_EVENT_ROLES))
-               != 0))
-    {
-        json_decref(person);
-        return NULL;
-    }
-
-    return person;
+    return json_pack("{sO sO* so* sO* so*}", "id", id,
+                "avatar", ngx_guildlog_value_is_hash(&hash) ? avatar : NULL,
+                "name", json_is_string(name) ? entry_text(m, name, 100) : NULL,
+                "bot", json_is_true(bot) ? bot : NULL, "roles", roles);
 }
 
 
@@ -426,7 +417,7 @@ entry_person(ngx_guildlog_make_t *m, json_t *id)
 static json_t *
 entry_place(ngx_guildlog_make_t *m, json_t *id)
 {
-    json_t      *place, *known, *parent, *category, *name, *above;
+    json_t  *known, *parent, *category, *name, *above;
 
     known = ngx_guildlog_row_known(m, NGX_GUILDLOG_KNOWN_CHANNEL,
                                    ngx_guildlog_event_id(id));
@@ -449,21 +440,10 @@ entry_place(ngx_guildlog_make_t *m, json_t *id)
         parent = NULL;
     }
 
-    place = json_object();
-
-    if (json_object_set(place, "id", id) != 0
-        || (json_is_string(name)
-            && json_object_set_new(place, "name", entry_text(name, 100)) != 0)
-        || (json_is_string(parent)
-            && json_object_set(place, "parent", parent) != 0)
-        || (json_is_string(category)
-            && json_object_set(place, "category", category) != 0))
-    {
-        json_decref(place);
-        return NULL;
-    }
-
-    return place;
+    return json_pack("{sO so* sO* sO*}", "id", id,
+                "name", json_is_string(name) ? entry_text(m, name, 100) : NULL,
+                "parent", json_is_string(parent) ? parent : NULL,
+                "category", json_is_string(category) ? category : NULL);
 }
 
 
@@ -487,14 +467,14 @@ entry_role(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set,
         role = json_object_get(role, "name");
 
         if (json_is_string(role) && json_object_get(m->entry, "role") == NULL) {
-            entry_set(m, "role", entry_text(role, 100));
+            entry_set(m, "role", entry_text(m, role, 100));
         }
 
         return;
     }
 
     if (!json_is_array(value)) {
-        entry_set(m, "role", entry_text(value, 100));
+        entry_set(m, "role", entry_text(m, value, 100));
         return;
     }
 
@@ -506,7 +486,7 @@ entry_role(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set,
     role = json_array_get(value, 0);
 
     if (json_is_string(json_object_get(role, "name"))) {
-        entry_set(m, "role", entry_text(json_object_get(role, "name"), 100));
+        entry_set(m, "role", entry_text(m, json_object_get(role, "name"), 100));
     }
 
     if (ngx_guildlog_event_id_of(role, "id")) {
@@ -532,27 +512,16 @@ entry_messages(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set)
         }
 
         if (set->part) {
-            if (ngx_guildlog_event_id(value)
-                && json_array_append_new(list, json_pack("{sO}", "id", value))
-                   != 0)
-            {
-                m->failed = 1;
+            if (ngx_guildlog_event_id(value)) {
+                entry_append(m, list, json_pack("{sO}", "id", value));
             }
 
-            continue;
-        }
+        } else if (json_is_object(value)) {
+            entry_append(m, list, entry_message(m, value));
 
-        if (json_is_object(value)) {
-            if (json_array_append_new(list, entry_message(m, value)) != 0) {
-                m->failed = 1;
-            }
-
-            continue;
-        }
-
-        json_array_foreach(value, n, item) {
-            if (json_array_append_new(list, entry_message(m, item)) != 0) {
-                m->failed = 1;
+        } else {
+            json_array_foreach(value, n, item) {
+                entry_append(m, list, entry_message(m, item));
             }
         }
     }
@@ -581,33 +550,29 @@ entry_messages(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set)
 static json_t *
 entry_message(ngx_guildlog_make_t *m, json_t *doc)
 {
-    json_t   *message, *id, *content, *author, *files;
+    json_t   *id, *content, *author;
     int64_t   said;
 
     id = json_object_get(doc, "id");
     id = id ? id : json_object_get(m->event->d, "id");
     said = ngx_guildlog_event_id_ms(ngx_guildlog_event_id(id));
     author = ngx_guildlog_event_reach(doc, "author.id");
-    files = json_object_get(doc, "files");
     content = m->event->what == NGX_GUILDLOG_EVENT_MESSAGE_UPDATE
               ? json_incref(json_object_get(doc, "content"))
               : ngx_guildlog_known_said(doc);
 
-    message = json_object();
+    return json_pack("{so* sO sO* so* sO*}", "content", content, "id", id,
+                "authorId", author,
+                "timestamp", author ? entry_made(m, json_integer(said)) : NULL,
+                "attachments", json_object_get(doc, "files"));
+}
 
-    if ((content && json_object_set_new(message, "content", content) != 0)
-        || json_object_set(message, "id", id) != 0
-        || (ngx_guildlog_event_id(author)
-            && (json_object_set(message, "authorId", author) != 0
-                || json_object_set_new(message, "timestamp",
-                                       json_integer(said)) != 0))
-        || (files && json_object_set(message, "attachments", files) != 0))
-    {
-        json_decref(message);
-        return NULL;
-    }
 
-    return message;
+static json_t *
+entry_change(const char *key, json_t *old, json_t *now)
+{
+    return json_pack("{ss sO* sO*}", "key", key, "old_value", old,
+                     "new_value", now);
 }
 
 
@@ -630,13 +595,7 @@ entry_changes(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set)
                                                : m->mine);
         now = ngx_guildlog_event_reach(m->event->d, m->mine);
 
-        change = json_pack("{ss so* so*}", "key", m->mine,
-                           "old_value", json_incref(old),
-                           "new_value", json_incref(now));
-
-        if (json_array_append_new(list, change) != 0) {
-            m->failed = 1;
-        }
+        entry_append(m, list, entry_change(m->mine, old, now));
     }
 
     json_array_foreach(m->changes, i, change) {
@@ -671,15 +630,7 @@ entry_changes(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set)
             continue;
         }
 
-        change = json_object();
-
-        if (json_object_set_new(change, "key", json_string(key)) != 0
-            || (old && json_object_set(change, "old_value", old) != 0)
-            || (now && json_object_set(change, "new_value", now) != 0)
-            || json_array_append_new(list, change) != 0)
-        {
-            m->failed = 1;
-        }
+        entry_append(m, list, entry_change(key, old, now));
     }
 
     if (json_array_size(list)) {
@@ -697,7 +648,7 @@ entry_roles(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set,
     json_t *ids)
 {
     size_t   i;
-    json_t  *list, *id, *role, *name, *item;
+    json_t  *list, *id, *role, *name;
 
     if (json_array_size(ids) == 0) {
         return;
@@ -723,20 +674,12 @@ entry_roles(ngx_guildlog_make_t *m, const ngx_guildlog_event_set_t *set,
             name = json_object_get(name, "name");
         }
 
-        item = json_object();
-
-        if (json_object_set(item, "id", id) != 0
-            || json_object_set_new(item, "name",
-                                   entry_text(name ? name : id, 100)) != 0
-            || json_array_append_new(list, item) != 0)
-        {
-            m->failed = 1;
-        }
+        entry_append(m, list, json_pack("{sO so*}", "id", id, "name",
+                                      entry_text(m, name ? name : id, 100)));
     }
 
-    entry_set(m, "changes", json_pack("[{sssO}]", "key", set->part,
+    entry_set(m, "changes", json_pack("[{ssso}]", "key", set->part,
                                       "new", list));
-    json_decref(list);
 }
 
 
@@ -747,7 +690,7 @@ entry_image(ngx_guildlog_make_t *m, const char *path)
 {
     size_t       key, len;
     u_char       name[64];
-    json_t      *change, *old, *now, *image;
+    json_t      *change, *old, *now;
     const char  *p;
 
     key = 0;
@@ -772,26 +715,12 @@ entry_image(ngx_guildlog_make_t *m, const char *path)
         now = ngx_guildlog_event_reach(m->event->d, (char *) name);
     }
 
-    image = json_object();
+    old = ngx_guildlog_row_given(old) ? entry_picture(m, path, key, old) : NULL;
+    now = ngx_guildlog_row_given(now) ? entry_picture(m, path, key, now) : NULL;
 
-    if (ngx_guildlog_row_given(old)
-        && json_object_set_new(image, "before",
-                               entry_picture(m, path, key, old)) != 0)
-    {
-        m->failed = 1;
-    }
-
-    if (ngx_guildlog_row_given(now)
-        && json_object_set_new(image, "after",
-                               entry_picture(m, path, key, now)) != 0)
-    {
-        m->failed = 1;
-    }
-
-    if (json_object_size(image)) {
-        entry_set(m, "image", image);
-    } else {
-        json_decref(image);
+    if (old || now) {
+        entry_set(m, "image", json_pack("{so* so*}", "before", old,
+                                        "after", now));
     }
 }
 
@@ -833,14 +762,32 @@ entry_picture(ngx_guildlog_make_t *m, const char *path, size_t key,
 
     dst = ngx_slprintf(dst, last, ".png");
 
-    return json_stringn((char *) url, dst - url);
+    return entry_made(m, json_stringn((char *) url, dst - url));
+}
+
+
+/* notes that there was no memory for it */
+
+static json_t *
+entry_made(ngx_guildlog_make_t *m, json_t *value)
+{
+    m->failed |= value == NULL;
+
+    return value;
+}
+
+
+static void
+entry_append(ngx_guildlog_make_t *m, json_t *list, json_t *value)
+{
+    m->failed |= json_array_append_new(list, value) != 0;
 }
 
 
 /* cut to so many characters */
 
 static json_t *
-entry_text(json_t *value, ngx_uint_t most)
+entry_text(ngx_guildlog_make_t *m, json_t *value, ngx_uint_t most)
 {
     char       *made;
     json_t     *text;
@@ -849,22 +796,15 @@ entry_text(json_t *value, ngx_uint_t most)
     if (json_is_string(value)) {
         s = ngx_guildlog_json_text(value);
 
-        return ngx_guildlog_known_text(&s, most);
+        return entry_made(m, ngx_guildlog_known_text(&s, most));
     }
 
     made = json_dumps(value, JSON_COMPACT|JSON_ENCODE_ANY);
-
-    if (made == NULL) {
-        return NULL;
-    }
-
-    s.data = (u_char *) made;
-    s.len = ngx_strlen(made);
-
-    text = ngx_guildlog_known_text(&s, most);
+    s = ngx_guildlog_word(made ? made : "");
+    text = made ? ngx_guildlog_known_text(&s, most) : NULL;
     free(made);
 
-    return text;
+    return entry_made(m, text);
 }
 
 

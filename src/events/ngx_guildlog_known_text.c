@@ -110,8 +110,9 @@ text_set(json_t *doc, const char *name, json_t *value)
 static ngx_int_t
 text_author(json_t *doc, json_t *message)
 {
-    json_t     *id, *name, *author;
-    ngx_str_t   text;
+    json_t      *id, *name, *author;
+    ngx_str_t    text;
+    ngx_uint_t   bot;
 
     id = ngx_guildlog_event_reach(message, "author.id");
     name = ngx_guildlog_event_reach(message, "author.username");
@@ -120,16 +121,10 @@ text_author(json_t *doc, json_t *message)
         return NGX_OK;
     }
 
-    author = json_object();
+    bot = json_is_true(ngx_guildlog_event_reach(message, "author.bot"))
+          || json_is_string(json_object_get(message, "webhook_id"));
 
-    if (json_object_set(author, "id", id) != 0
-        || ((json_is_true(ngx_guildlog_event_reach(message, "author.bot"))
-             || json_is_string(json_object_get(message, "webhook_id")))
-            && json_object_set_new(author, "bot", json_true()) != 0))
-    {
-        json_decref(author);
-        return NGX_ERROR;
-    }
+    author = json_pack(bot ? "{sO sb}" : "{sO}", "id", id, "bot", 1);
 
     if (json_is_string(name)) {
         text = ngx_guildlog_json_text(name);
@@ -151,7 +146,7 @@ static ngx_int_t
 text_files(json_t *doc, json_t *message)
 {
     size_t      i;
-    json_t     *files, *list, *file, *kept, *value;
+    json_t     *files, *list, *file, *size;
     ngx_str_t   text;
 
     list = json_object_get(message, "attachments");
@@ -171,22 +166,21 @@ text_files(json_t *doc, json_t *message)
             break;
         }
 
-        kept = json_object();
         text = ngx_guildlog_json_text(json_object_get(file, "filename"));
-        value = json_object_get(file, "size");
+        size = json_object_get(file, "size");
 
-        if (json_object_set_new(kept, "name",
-                                ngx_guildlog_known_text(&text, TEXT_NAME)) != 0
-            || (json_is_integer(value) && json_integer_value(value) >= 0
-                && json_object_set(kept, "size", value) != 0)
-            || json_array_append(files, kept) != 0)
+        if (!json_is_integer(size) || json_integer_value(size) < 0) {
+            size = NULL;
+        }
+
+        if (json_array_append_new(files,
+                json_pack("{so sO*}", "name",
+                          ngx_guildlog_known_text(&text, TEXT_NAME),
+                          "size", size)) != 0)
         {
-            json_decref(kept);
             json_decref(files);
             return NGX_ERROR;
         }
-
-        json_decref(kept);
     }
 
     return text_set(doc, "files", files);
