@@ -12,6 +12,7 @@
 #define ENTRY_ROLES     100      /* that came or went */
 #define ENTRY_MESSAGES  100
 #define ENTRY_CHANGES   25
+#define ENTRY_WANTED    100      /* people without a name, of a batch */
 #define ENTRY_ID        64       /* bytes of an event's id */
 #define ENTRY_RULES     143      /* actions of automatic moderation */
 
@@ -25,6 +26,7 @@ static void entry_fill(ngx_guildlog_make_t *m,
 static void entry_part(ngx_guildlog_make_t *m, const char *field,
     const char *part, json_t *value);
 static json_t *entry_person(ngx_guildlog_make_t *m, json_t *id);
+static void entry_want(ngx_guildlog_make_t *m, json_t *id);
 static json_t *entry_place(ngx_guildlog_make_t *m, json_t *id);
 static void entry_role(ngx_guildlog_make_t *m,
     const ngx_guildlog_event_set_t *set, json_t *value);
@@ -44,7 +46,7 @@ static void entry_append(ngx_guildlog_make_t *m, json_t *list, json_t *value);
 static json_t *entry_text(ngx_guildlog_make_t *m, json_t *value,
     ngx_uint_t most);
 static ngx_int_t entry_put(ngx_guildlog_make_t *m,
-    ngx_guildlog_event_entry_pt put, void *data);
+    ngx_guildlog_event_put_t *put);
 static void entry_head(ngx_guildlog_make_t *m);
 static u_char *entry_head_other(ngx_guildlog_make_t *m, u_char *p,
     u_char *last);
@@ -78,28 +80,29 @@ static const struct {
 
 
 ngx_int_t
-ngx_guildlog_event_entries(ngx_guildlog_known_t *known,
-    ngx_guildlog_event_t *event, ngx_guildlog_event_entry_pt put, void *data,
-    ngx_guildlog_event_fate_e *fate)
+ngx_guildlog_event_entries(ngx_guildlog_event_put_t *put,
+    ngx_guildlog_event_t *event)
 {
     ngx_uint_t           i, j;
     ngx_guildlog_make_t  m;
 
     ngx_memzero(&m, sizeof(m));
 
-    m.known = known;
+    m.known = put->known;
+    m.wanted = put->wanted;
     m.event = event;
 
     m.kind = ngx_guildlog_row_kind(event);
 
     if (m.kind == NULL) {
-        *fate = event->what == NGX_GUILDLOG_EVENT_NONE
-                ? NGX_GUILDLOG_EVENT_NOTHING : NGX_GUILDLOG_EVENT_UNKNOWN;
+        event->fate = event->what == NGX_GUILDLOG_EVENT_NONE
+                      ? NGX_GUILDLOG_EVENT_NOTHING
+                      : NGX_GUILDLOG_EVENT_UNKNOWN;
         return NGX_OK;
     }
 
-    *fate = (m.kind == &ngx_guildlog_event_audit_any)
-            ? NGX_GUILDLOG_EVENT_UNKNOWN : NGX_GUILDLOG_EVENT_NOTHING;
+    event->fate = (m.kind == &ngx_guildlog_event_audit_any)
+                  ? NGX_GUILDLOG_EVENT_UNKNOWN : NGX_GUILDLOG_EVENT_NOTHING;
 
     if (event->guild == 0) {
         return NGX_OK;
@@ -124,12 +127,12 @@ ngx_guildlog_event_entries(ngx_guildlog_known_t *known,
     }
 
     if (ngx_guildlog_row_is_old(&m)) {
-        *fate = NGX_GUILDLOG_EVENT_OLD;
+        event->fate = NGX_GUILDLOG_EVENT_OLD;
         json_decref(m.made);
         return NGX_OK;
     }
 
-    if (ngx_guildlog_known_count(known, event) != NGX_OK) {
+    if (ngx_guildlog_known_count(put->known, event) != NGX_OK) {
         json_decref(m.made);
         return NGX_ERROR;
     }
@@ -150,13 +153,13 @@ ngx_guildlog_event_entries(ngx_guildlog_known_t *known,
             entry_fill(&m, &m.row->set[j]);
         }
 
-        if (m.entry == NULL || entry_put(&m, put, data) != NGX_OK) {
+        if (m.entry == NULL || entry_put(&m, put) != NGX_OK) {
             m.failed = 1;
             break;
         }
 
-        if (*fate == NGX_GUILDLOG_EVENT_NOTHING) {
-            *fate = NGX_GUILDLOG_EVENT_TOOK;
+        if (event->fate == NGX_GUILDLOG_EVENT_NOTHING) {
+            event->fate = NGX_GUILDLOG_EVENT_TOOK;
         }
     }
 
@@ -399,6 +402,10 @@ entry_person(ngx_guildlog_make_t *m, json_t *id)
         bot = bot ? bot : json_object_get(user, "bot");
     }
 
+    if (!json_is_string(name)) {
+        entry_want(m, id);
+    }
+
     hash = ngx_guildlog_json_text(avatar);
     roles = json_array_size(roles)
             ? entry_made(m, ngx_guildlog_event_ids(roles,
@@ -409,6 +416,26 @@ entry_person(ngx_guildlog_make_t *m, json_t *id)
                 "avatar", ngx_guildlog_value_is_hash(&hash) ? avatar : NULL,
                 "name", json_is_string(name) ? entry_text(m, name, 100) : NULL,
                 "bot", json_is_true(bot) ? bot : NULL, "roles", roles);
+}
+
+
+/* a bot that can asks who that is */
+
+static void
+entry_want(ngx_guildlog_make_t *m, json_t *id)
+{
+    size_t   i;
+    json_t  *other;
+
+    json_array_foreach(m->wanted, i, other) {
+        if (json_equal(id, other)) {
+            return;
+        }
+    }
+
+    if (json_array_size(m->wanted) < ENTRY_WANTED) {
+        (void) json_array_append(m->wanted, id);
+    }
 }
 
 
@@ -809,9 +836,10 @@ entry_text(ngx_guildlog_make_t *m, json_t *value, ngx_uint_t most)
 
 
 static ngx_int_t
-entry_put(ngx_guildlog_make_t *m, ngx_guildlog_event_entry_pt put, void *data)
+entry_put(ngx_guildlog_make_t *m, ngx_guildlog_event_put_t *put)
 {
-    json_t  *entry, *executor;
+    json_t     *entry, *executor;
+    ngx_int_t   rc;
 
     entry_head(m);
 
@@ -829,12 +857,12 @@ entry_put(ngx_guildlog_make_t *m, ngx_guildlog_event_entry_pt put, void *data)
     m->entry = NULL;
     m->n++;
 
-    if (m->failed) {
-        json_decref(entry);
-        return NGX_ERROR;
-    }
+    rc = m->failed ? NGX_ERROR
+                   : ngx_guildlog_event_put_entry(put, m->event, m->row->type,
+                                                  entry);
+    json_decref(entry);
 
-    return put(data, m->event, m->row->type, entry);
+    return rc;
 }
 
 

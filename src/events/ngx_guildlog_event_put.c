@@ -60,8 +60,6 @@ typedef struct {
 } put_row_t;
 
 
-static ngx_int_t put_entry(ngx_guildlog_event_put_t *put,
-    ngx_guildlog_event_t *event, ngx_uint_t type, json_t *entry);
 static ngx_int_t put_record(ngx_guildlog_columns_t *columns, ngx_pool_t *pool,
     json_t *entry);
 static void put_shorten(json_t *entry);
@@ -113,23 +111,8 @@ ngx_guildlog_event_put_init(ngx_guildlog_event_put_t *put, ngx_pool_t *pool,
 
 
 ngx_int_t
-ngx_guildlog_event_put_entry(void *data, ngx_guildlog_event_t *event,
-    ngx_uint_t type, json_t *entry)
-{
-    ngx_int_t  rc;
-
-    put_shorten(entry);
-
-    rc = put_entry(data, event, type, entry);
-    json_decref(entry);
-
-    return rc;
-}
-
-
-static ngx_int_t
-put_entry(ngx_guildlog_event_put_t *put, ngx_guildlog_event_t *event,
-    ngx_uint_t type, json_t *entry)
+ngx_guildlog_event_put_entry(ngx_guildlog_event_put_t *put,
+    ngx_guildlog_event_t *event, ngx_uint_t type, json_t *entry)
 {
     json_t                    *server;
     uint64_t                   person;
@@ -137,6 +120,8 @@ put_entry(ngx_guildlog_event_put_t *put, ngx_guildlog_event_t *event,
     ngx_uint_t                *index;
     ngx_guildlog_pair_t        pair;
     ngx_guildlog_pair_kind_e   kind;
+
+    put_shorten(entry);
 
     kind = ngx_guildlog_pair_kind(type, event->audit);
 

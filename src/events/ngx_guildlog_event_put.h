@@ -7,7 +7,7 @@
 #define _NGX_GUILDLOG_EVENT_PUT_H_INCLUDED_
 
 
-#include "events/ngx_guildlog_event_entry.h"
+#include "events/ngx_guildlog_known.h"
 #include "events/ngx_guildlog_pair.h"
 #include "log/ngx_guildlog_batch.h"
 
@@ -26,6 +26,8 @@
 typedef struct {
     ngx_pool_t                    *pool;
     ngx_guildlog_known_t          *known;
+    json_t                        *wanted;   /* the ids of people without a
+                                                name; or NULL */
     int64_t                        now;      /* ms */
     ngx_str_t                      plan;     /* of servers that are new */
     ngx_guildlog_columns_t         columns;
@@ -44,9 +46,9 @@ void ngx_guildlog_event_put_init(ngx_guildlog_event_put_t *put,
     ngx_pool_t *pool, ngx_guildlog_known_t *known, const ngx_str_t *plan,
     int64_t now);
 
-/* an entry: it is recorded, or waits for its other half; takes it over */
-ngx_int_t ngx_guildlog_event_put_entry(void *data, ngx_guildlog_event_t *event,
-    ngx_uint_t type, json_t *entry);
+/* an entry as POST /logs takes it is recorded, or waits for its other half */
+ngx_int_t ngx_guildlog_event_put_entry(ngx_guildlog_event_put_t *put,
+    ngx_guildlog_event_t *event, ngx_uint_t type, json_t *entry);
 
 /* what a packet means to those that wait, and to the list of servers */
 ngx_int_t ngx_guildlog_event_put_packet(ngx_guildlog_event_put_t *put,

@@ -24,6 +24,7 @@ typedef struct {
     json_t                          *was;      /* NULL: nothing is known */
     json_t                          *entry;
     json_t                          *made;     /* holds what was made here */
+    json_t                          *wanted;   /* people without a name */
     const char                      *taken[NGX_GUILDLOG_EVENT_KEYS];
     ngx_uint_t                       ntaken;
     const char                      *told[NGX_GUILDLOG_EVENT_KEYS];

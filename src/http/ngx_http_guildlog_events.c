@@ -11,7 +11,7 @@
 
 #include "http/ngx_http_guildlog_request.h"
 #include "http/ngx_http_guildlog_response.h"
-#include "events/ngx_guildlog_event_put.h"
+#include "events/ngx_guildlog_event_entry.h"
 #include "events/ngx_guildlog_row.h"
 #include "api/ngx_guildlog_value.h"
 
@@ -20,7 +20,6 @@
 #define EVENTS_PLAIN   16           /* packets to be read in a turn */
 #define EVENTS_PARTS   16           /* and to be seen, or elements of arrays */
 #define EVENTS_AGAIN   8            /* somebody else came in between */
-#define EVENTS_WANTED  100          /* people without a name */
 #define EVENTS_POOL    16384
 
 
@@ -62,9 +61,6 @@ static ngx_int_t events_make_one(ngx_http_guildlog_events_t *events,
     ngx_guildlog_event_t *event, ngx_uint_t *most);
 static ngx_int_t events_obstacle(ngx_http_guildlog_events_t *events,
     ngx_guildlog_event_t *event);
-static ngx_int_t events_entry(void *data, ngx_guildlog_event_t *event,
-    ngx_uint_t type, json_t *entry);
-static void events_want(ngx_http_guildlog_events_t *events, json_t *person);
 static ngx_int_t events_done(ngx_http_guildlog_call_t *call,
     ngx_guildlog_db_result_t *result);
 static ngx_int_t events_count(ngx_http_guildlog_events_t *events,
@@ -328,6 +324,7 @@ events_known(ngx_http_guildlog_call_t *call, ngx_guildlog_db_result_t *result)
     ngx_guildlog_event_put_init(&events->put, events->pool, events->known,
                                 &call->conf->plan, events->now);
     events->put.later = events->later;
+    events->put.wanted = events->wanted;
 
     return events_make(call);
 }
@@ -405,9 +402,7 @@ events_make_one(ngx_http_guildlog_events_t *events,
             return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
         }
 
-        if (ngx_guildlog_event_entries(events->known, event, events_entry,
-                                       events, &event->fate)
-            != NGX_OK
+        if (ngx_guildlog_event_entries(&events->put, event) != NGX_OK
             || ngx_guildlog_event_put_packet(&events->put, event) != NGX_OK)
         {
             return NGX_ERROR;
@@ -456,45 +451,6 @@ events_obstacle(ngx_http_guildlog_events_t *events,
 
     return events_stays(events, &event->error) == NGX_OK ? NGX_DECLINED
                                                          : NGX_ERROR;
-}
-
-
-static ngx_int_t
-events_entry(void *data, ngx_guildlog_event_t *event, ngx_uint_t type,
-    json_t *entry)
-{
-    ngx_http_guildlog_events_t *events = data;
-
-    events_want(events, json_object_get(entry, "executor"));
-    events_want(events, json_object_get(entry, "target"));
-
-    return ngx_guildlog_event_put_entry(&events->put, event, type, entry);
-}
-
-
-/* people who were named without a name: a bot that can asks for them */
-
-static void
-events_want(ngx_http_guildlog_events_t *events, json_t *person)
-{
-    size_t   i;
-    json_t  *id, *other;
-
-    id = json_object_get(person, "id");
-
-    if (id == NULL || json_object_get(person, "name")
-        || json_array_size(events->wanted) == EVENTS_WANTED)
-    {
-        return;
-    }
-
-    json_array_foreach(events->wanted, i, other) {
-        if (json_equal(id, other)) {
-            return;
-        }
-    }
-
-    (void) json_array_append(events->wanted, id);
 }
 
 

@@ -15,7 +15,7 @@
  * rules.
  */
 
-#include "events/ngx_guildlog_event_put.h"
+#include "events/ngx_guildlog_event_entry.h"
 #include "events/ngx_guildlog_row.h"
 #include "log/ngx_guildlog_batch.h"
 #include "fuzz.h"
@@ -56,9 +56,7 @@ take(void *data, const ngx_str_t *text)
         fuzz_expect(ngx_guildlog_row_needs(events->known, &event) == NGX_OK);
     }
 
-    fuzz_expect(ngx_guildlog_event_entries(events->known, &event,
-                       ngx_guildlog_event_put_entry, &events->put, &event.fate)
-                == NGX_OK);
+    fuzz_expect(ngx_guildlog_event_entries(&events->put, &event) == NGX_OK);
     fuzz_expect(ngx_guildlog_event_put_packet(&events->put, &event) == NGX_OK);
 
     while (ngx_guildlog_known_see(events->known, &event, 3) == NGX_AGAIN) {
