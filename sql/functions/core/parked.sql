@@ -43,13 +43,17 @@ begin
 end $$;
 
 
-create or replace function keeper_parks(task text, guild bigint, bot smallint)
-returns boolean language plpgsql stable as $$
+-- Whom the task leaves out now. A statement over all servers is told of them by
+-- these arrays: where it runs at the workers of Citus there is no such table.
+
+create or replace function keeper_shut(task text, out guilds bigint[],
+    out bots smallint[])
+language plpgsql stable as $$
 begin
-    return exists (select from keeper_parked p
-                    where p.guild_id = guild and p.bot = keeper_parks.bot
-                      and p.task = keeper_parks.task
-                      and p.until > clock_timestamp());
+    select coalesce(array_agg(p.guild_id), '{}'), array_agg(p.bot)
+      into guilds, bots
+      from keeper_parked p
+     where p.task = keeper_shut.task and p.until > clock_timestamp();
 end $$;
 
 
@@ -68,7 +72,11 @@ begin
         return n;
     end if;
 
-    if keeper_parks(task, guild, bot) then
+    if exists (select from keeper_parked p
+                where p.guild_id = guild and p.bot = keeper_each.bot
+                  and p.task = keeper_each.task
+                  and p.until > clock_timestamp())
+    then
         return 0;
     end if;
 

@@ -312,15 +312,15 @@ end $$;
 create or replace function lanes_forget(most int)
 returns int language plpgsql as $$
 declare
-    old  record;
-    n    int := 0;
+    shut  constant record := keeper_shut('lanes');
+    old   record;
+    n     int := 0;
 begin
     for old in
         select l.guild_id, l.bot, l.lane from lane l
          where l.state = 'closed' and l.look_at <= now()
            and (l.guild_id, l.bot) not in (
-                   select p.guild_id, p.bot from keeper_parked p
-                    where p.task = 'lanes' and p.until > now())
+                   select * from unnest(shut.guilds, shut.bots))
          order by l.look_at limit most
     loop
         n := n + 1;

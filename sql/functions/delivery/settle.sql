@@ -72,6 +72,7 @@ create or replace function keeper_settle(budget int, out more boolean,
     out lag bigint)
 language plpgsql as $$
 declare
+    shut  constant record := keeper_shut('settle');
     rest  int := greatest(budget / 200, 1);
     due   record;
 begin
@@ -80,8 +81,7 @@ begin
           from (select k.guild_id, k.bot from log_block k
                  where k.settle <= day_now()
                    and (k.guild_id, k.bot) not in (
-                           select p.guild_id, p.bot from keeper_parked p
-                            where p.task = 'settle' and p.until > now())
+                           select * from unnest(shut.guilds, shut.bots))
                  order by k.settle limit 1000) b
     loop
         exit when rest <= 0;

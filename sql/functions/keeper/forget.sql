@@ -175,6 +175,7 @@ create or replace function keeper_forget(budget int, out more boolean,
     out lag bigint)
 language plpgsql as $$
 declare
+    shut   constant record := keeper_shut('forget');
     guild  bigint;
 begin
     more := false;
@@ -182,10 +183,9 @@ begin
     for guild in
         select s.guild_id from server s
          where s.forgotten_at is not null
+           and s.guild_id <> all (shut.guilds)
          order by s.forgotten_at
     loop
-        continue when keeper_parks('forget', guild, 0::smallint);
-
         begin
             more := server_forget(guild, greatest(budget / 4, 1));
         exception when others then

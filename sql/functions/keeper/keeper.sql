@@ -179,6 +179,7 @@ create or replace function keeper_requests(budget int, out more boolean,
     out lag bigint)
 language plpgsql set enable_seqscan = off as $$
 declare
+    shut  constant record := keeper_shut('requests');
     rest  int := greatest(budget, 1);
     its   record;
 begin
@@ -195,8 +196,7 @@ begin
           from (select x.guild_id, x.bot from alert_count x
                  where x.day < day_now() - 1
                    and (x.guild_id, x.bot) not in (
-                           select p.guild_id, p.bot from keeper_parked p
-                            where p.task = 'requests' and p.until > now())
+                           select * from unnest(shut.guilds, shut.bots))
                  order by x.day limit 1000) c
     loop
         exit when rest <= 0;
@@ -285,9 +285,7 @@ declare
     last    bigint[] := coalesce((
                 select k.place from keeper k where k.task = 'known'),
                 '{0,0,0}');
-    shut    constant bigint[] := array(
-                select p.guild_id from keeper_parked p
-                 where p.task = 'known' and p.until > clock_timestamp());
+    shut    constant record := keeper_shut('known');
     bad     record;
 begin
     more := false;
@@ -299,7 +297,7 @@ begin
 
     with seen as materialized (
         select x.guild_id, x.kind, x.id,
-               x.guild_id <> all (shut) as looked,
+               x.guild_id <> all (shut.guilds) as looked,
                known_gone(x.kind, x.doc, before) as old
           from known x
          where (x.guild_id, x.kind, x.id) > (last[1], last[2]::smallint,

@@ -199,6 +199,7 @@ create or replace function keeper_expiry(budget int, out more boolean,
 language plpgsql as $$
 declare
     before  constant int := day_now() - 31;
+    shut    record := keeper_shut('expiry');
     rest    int := greatest(budget, 1);
     past    record;
     n       int;
@@ -212,8 +213,7 @@ begin
           from (select x.guild_id, x.bot from log_day x
                  where x.day < before
                    and (x.guild_id, x.bot) not in (
-                           select p.guild_id, p.bot from keeper_parked p
-                            where p.task = 'expiry' and p.until > now())
+                           select * from unnest(shut.guilds, shut.bots))
                  order by x.day limit 1000) d
     loop
         exit when rest <= 0;
@@ -224,13 +224,13 @@ begin
         rest := rest - greatest(16, block_size() * n);
     end loop;
 
+    shut := keeper_shut('expiry');
     more := more or rest <= 0
             or did and exists (
                    select 1 from log_day x
                     where x.day < before
                       and (x.guild_id, x.bot) not in (
-                              select p.guild_id, p.bot from keeper_parked p
-                               where p.task = 'expiry' and p.until > now()));
+                              select * from unnest(shut.guilds, shut.bots)));
     lag := (select count(*) from partitions_expired())
            + (select count(*) from partitions_expired(true))
            + (select count(*) from (select 1 from log_day d

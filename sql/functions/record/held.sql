@@ -304,6 +304,8 @@ create or replace function held_due(budget int, out guild_id bigint,
     out bot smallint, out n int)
 returns setof record language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    shut  constant record := keeper_shut('requests');
 begin
     return query
         select h.guild_id, h.bot, count(*)::int
@@ -311,9 +313,7 @@ begin
                  where x.held_to is not null
                    and x.held_to <= clock_timestamp()
                    and (x.guild_id, x.bot) not in (
-                           select p.guild_id, p.bot from keeper_parked p
-                            where p.task = 'requests'
-                              and p.until > clock_timestamp())
+                           select * from unnest(shut.guilds, shut.bots))
                  order by x.held_to limit budget) h
          group by 1, 2
          order by 1, 2;

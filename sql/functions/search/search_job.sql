@@ -30,6 +30,7 @@ create or replace function search_job(format int)
 returns setof search_work language plpgsql security definer
 set search_path = guildlog, pg_temp set enable_seqscan = off as $$
 declare
+    shut  constant record := keeper_shut('search');
     due   record;
     work  search_work;
 begin
@@ -42,8 +43,7 @@ begin
          where s.due_at <= now() and s.format = search_format()
            and coalesce(s.taken_to <= clock_timestamp(), true)
            and (s.guild_id, s.bot) not in (
-                   select p.guild_id, p.bot from keeper_parked p
-                    where p.task = 'search' and p.until > now())
+                   select * from unnest(shut.guilds, shut.bots))
          order by s.due_at limit 100
     loop
         begin

@@ -548,6 +548,7 @@ create or replace function keeper_blocks(budget int, out more boolean,
 language plpgsql as $$
 declare
     at    timestamptz := clock_timestamp();   -- a condition of the index
+    shut  record := keeper_shut('blocks');
     rest  int := greatest(budget / 10, 1);
     due   record;
     n     int;
@@ -558,8 +559,7 @@ begin
           from (select h.guild_id, h.bot from log_head h
                  where h.due_at <= at
                    and (h.guild_id, h.bot) not in (
-                           select p.guild_id, p.bot from keeper_parked p
-                            where p.task = 'blocks' and p.until > now())
+                           select * from unnest(shut.guilds, shut.bots))
                  order by h.due_at limit 50) d
          order by d.guild_id, d.bot
     loop
@@ -573,12 +573,12 @@ begin
     -- what others have in hand is not looked at again and again
 
     at := clock_timestamp();
+    shut := keeper_shut('blocks');
     more := did and exists (
                     select 1 from log_head h
                      where h.due_at <= at
                        and (h.guild_id, h.bot) not in (
-                               select p.guild_id, p.bot from keeper_parked p
-                                where p.task = 'blocks' and p.until > now()));
+                               select * from unnest(shut.guilds, shut.bots)));
     lag := coalesce((select sum(h.arrival - h.blocked) from log_head h
                       where h.due_at <= at), 0);
 end $$;
