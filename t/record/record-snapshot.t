@@ -97,6 +97,8 @@ my $work = $nginx->sql(q(select json_agg(json_build_object('guild', l.guild_id,
       join shard_lease s on s.shard = l.shard
      where l.guild_id = ?), $guild);
 
+$nginx->sql('delete from log_head where guild_id = ?', $guilds[1]);
+
 my @looks = (
     ['a page', 6, "logs_pieces($me, null, null, null, null, 100, null)"],
     ['a search', 1, "search_open($me, null, null, null)"],
@@ -104,6 +106,8 @@ my @looks = (
     ['who looks for news', 1, "logs_news('{$guild}', '{0}', '{0}')"],
     ['a tail', 101, "logs_tail($guild, 0::smallint, $last - 100, 100,
         '$token')"],
+    ['a log that is empty, beside one that went,', 0,
+        "head_of($guilds[1], 1::smallint)"],
     ['a step of delivery', 11, "delivery_step('a/1/1', '$work')"],
 );
 

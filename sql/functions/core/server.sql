@@ -52,14 +52,14 @@ create or replace function head_of(guild bigint, bot smallint,
     out version xid, out turn bigint, out arrival bigint, out blocked bigint,
     out since timestamptz, out last_at timestamptz, out first_log_at bigint)
 returns setof record language sql stable as $$
-    select h.version, h.turn, h.arrival, h.blocked, h.since, h.last_at,
+    select h.xmin, h.turn, h.arrival, h.blocked, h.since, h.last_at,
            h.first_log_at
-      from (select x.xmin as version, x.* from log_head x
-             where (x.guild_id, x.bot, x.turn)
-                   <= (guild, head_of.bot, 9223372036854775807)
-               and (not servers_apart() or x.guild_id = guild)
-             order by x.guild_id desc, x.bot desc, x.turn desc limit 1) h
-     where h.guild_id = guild and h.bot = head_of.bot
+      from log_head h
+     where (h.guild_id, h.bot, h.turn)
+           <= (guild, head_of.bot, 9223372036854775807)
+       and (h.guild_id, h.bot) >= (guild, head_of.bot)
+       and (not servers_apart() or h.guild_id = guild)
+     order by h.guild_id desc, h.bot desc, h.turn desc limit 1
 $$;
 
 
@@ -67,12 +67,12 @@ create or replace function tail_of(guild bigint, lane bigint,
     out turn bigint, out tail bigint)
 returns setof record language sql stable as $$
     select t.turn, t.tail
-      from (select x.* from lane_tail x
-             where (x.guild_id, x.lane, x.turn)
-                   <= (guild, tail_of.lane, 9223372036854775807)
-               and (not servers_apart() or x.guild_id = guild)
-             order by x.guild_id desc, x.lane desc, x.turn desc limit 1) t
-     where t.guild_id = guild and t.lane = tail_of.lane
+      from lane_tail t
+     where (t.guild_id, t.lane, t.turn)
+           <= (guild, tail_of.lane, 9223372036854775807)
+       and (t.guild_id, t.lane) >= (guild, tail_of.lane)
+       and (not servers_apart() or t.guild_id = guild)
+     order by t.guild_id desc, t.lane desc, t.turn desc limit 1
 $$;
 
 
