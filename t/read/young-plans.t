@@ -87,4 +87,36 @@ cmp_ok tail(), '<', 4000 * 20, 'a tail: held entries';
 cmp_ok ignore(), '<', 4000 * 20, 'active ignore: entries to remove';
 cmp_ok release(), '<', 4000 * 20, 'the release of held entries';
 
+
+# a server that has many blocks, where the others have one each
+
+my $large = $nginx->server;
+
+
+sub made {
+    record($_[0], $large);
+    return blocks($session, "select block_make($large, 0::smallint)");
+}
+
+
+made(70);
+$nginx->sql(q(insert into log_block
+    select (jsonb_populate_record(k, jsonb_build_object('guild_id', i))).*
+      from log_block k cross join generate_series(1, 500) i
+     where k.guild_id = ? order by k.first_id limit 500), $large);
+$nginx->sql('analyze log_block');
+
+made(70);
+my $few = made(70);
+made(640) for 1 .. 20;
+my $many = min(map { made(70) } 1 .. 3);
+cmp_ok $many, '<', $few + 30, "blocks: those that are there ($few, $many)";
+
+my $ids = $nginx->sql('select ids[1:3] from log_block where guild_id = ?
+    order by first_id desc limit 1', $large);
+$ids = '{' . join(',', @$ids) . '}' if ref $ids;
+my $found = min(map { blocks($session,
+    "select * from entries_named($large, 0::smallint, '$ids')") } 1 .. 2);
+cmp_ok $found, '<', 30, "entries by their ids ($found)";
+
 done_testing;

@@ -97,6 +97,8 @@ begin
 
         delete from log_block k
          where k.guild_id = guild and k.bot = block_make.bot
+           and k.first_id between made.gone[1] and made.gone[
+                   cardinality(made.gone)]
            and k.first_id = any (made.gone);
         perform block_put(guild, bot, made.pieces);
         perform days_add(guild, bot, made.days, made.counts);
@@ -218,14 +220,8 @@ begin
     ), there as materialized (   -- from the block of the day's oldest on
         select d.day, k.first_id
           from whole_days d
-          join log_block k
-            on k.guild_id = h.guild_id and k.bot = h.bot
-           and k.first_id < day_low(d.day + 1)
-           and k.first_id >= coalesce((
-                   select f.first_id from log_block f
-                    where f.guild_id = h.guild_id and f.bot = h.bot
-                      and f.first_id <= d.low and f.first_id >= day_low(d.day)
-                    order by f.first_id desc limit 1), day_low(d.day))
+         cross join lateral blocks_since(h.guild_id, h.bot, d.low)
+               k (first_id)
     ), placed as materialized (
         select o.*, coalesce(o.above, o.least) as target,
                coalesce(o.above, o.least) is not distinct from o.most as last
@@ -251,9 +247,7 @@ begin
         select k.day, x.target, x.last, u.id, substr(k.types, u.o::int, 1),
                null, k.settle, k.lost, u.said, u.doc
           from hit x
-          join log_block k
-            on k.guild_id = h.guild_id and k.bot = h.bot
-           and k.first_id = x.target
+         cross join lateral block_at(h.guild_id, h.bot, x.target) k
          cross join lateral unnest(k.ids, string_to_array(k.docs, E'\n'),
                    string_to_array(k.said, E'\n'))
                    with ordinality u (id, doc, said, o)
@@ -292,13 +286,31 @@ begin
          group by 1
     )
     select (select array_agg(p.k) from piece p),
-           (select array_agg(x.target) from hit x
+           (select array_agg(x.target order by x.target) from hit x
              where x.target not in (select (p.k).first_id from piece p)),
            (select array_agg(s.day order by s.day) from came_of s),
            (select array_agg(s.counts order by s.day) from came_of s),
            (select array_agg(d.who order by d.who) from did d),
            (select array_agg(d.id order by d.who) from did d)
       into pieces, gone, days, counts, actors, lasts;
+end $$;
+
+
+-- The blocks of an id's day, from the one it is in on. Within a statement the
+-- planner may walk along all blocks of the server, of which most have few.
+
+create or replace function blocks_since(guild bigint, bot smallint, id bigint)
+returns setof bigint language plpgsql stable as $$
+declare
+    low  constant bigint := day_low(day_of(id));
+begin
+    return query
+        select k.first_id from log_block k
+         where k.guild_id = guild and k.bot = blocks_since.bot
+           and k.first_id < day_low(day_of(id) + 1)
+           and k.first_id >= greatest(low, (
+                   select f.first_id
+                     from block_at(guild, blocks_since.bot, id) f));
 end $$;
 
 

@@ -83,9 +83,8 @@ begin
                                         order by x.first_id desc limit 1) b
                                  where b.last_id >= i.id
                                  group by b.first_id) b
-                          join log_block k
-                            on k.guild_id = guild and k.bot = entries_named.bot
-                           and k.first_id = b.first_id
+                         cross join lateral block_at(
+                                   guild, entries_named.bot, b.first_id) k
                          cross join lateral (
                                select case when b.many then
                                            string_to_array(k.said, E'\n') end,
