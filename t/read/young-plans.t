@@ -112,6 +112,14 @@ made(640) for 1 .. 20;
 my $many = min(map { made(70) } 1 .. 3);
 cmp_ok $many, '<', $few + 30, "blocks: those that are there ($few, $many)";
 
+# the days of a plan that does not keep them are looked for each time
+
+$nginx->sql(q(update server set plan = 'free', lapsed_at = null
+    where guild_id = ?), $large);
+made(70);
+my $free = min(map { made(70) } 1 .. 2);
+cmp_ok $free, '<', $few + 60, "blocks of who keeps two days ($few, $free)";
+
 my $ids = $nginx->sql('select ids[1:3] from log_block where guild_id = ?
     order by first_id desc limit 1', $large);
 $ids = '{' . join(',', @$ids) . '}' if ref $ids;

@@ -615,7 +615,7 @@ begin
     for past in
         delete from log_day d
          where d.guild_id = guild and d.bot = blocks_expire.bot
-           and d.day = any (array(
+           and d.day < before and d.day = any (array(
                    select x.day from log_day x
                     where x.guild_id = guild and x.bot = blocks_expire.bot
                       and x.day < before
@@ -628,6 +628,12 @@ begin
         get diagnostics n = row_count;
         gone := gone + n;
     end loop;
+
+    -- whatever is to go is of a day that went: all arrivals are read for it
+
+    if not found then
+        return 0;
+    end if;
 
     update log_arrival a
        set id = null, doc = null, lane = null, seq = null
