@@ -6,6 +6,8 @@
 use lib 't/lib';
 use Guildlog;
 
+use List::Util qw(min);
+
 my $nginx = Guildlog->new;
 my @guilds = map { $nginx->server } 1 .. 20;
 for my $guild (@guilds) {
@@ -25,8 +27,8 @@ $dbh->do('set plan_cache_mode = force_generic_plan');
 my $events = 0;
 
 
-# the rows of a statement, and what of log_head and lane_tail was passed for it:
-# entries of their indexes, and pages
+# the rows of a statement, and what of log_head, log_made and lane_tail was
+# passed for it: entries of their indexes, and pages
 sub passed {
     my ($statement, @values) = @_;
 
@@ -44,8 +46,8 @@ sub looked_at {
                    when 'i' then pg_stat_get_xact_tuples_returned(oid)
                    else pg_stat_get_xact_blocks_fetched(oid) end)
           from pg_class
-         where relname ~ '^(log_head|lane_tail)' and relkind in ('i', 'r'))
-        ))[0];
+         where relname ~ '^(log_head|log_made|lane_tail)'
+           and relkind in ('i', 'r'))))[0];
 }
 
 
@@ -64,6 +66,18 @@ sub recorded {
 }
 
 
+# what is passed to make blocks of a batch that 70 people did
+sub made {
+    my ($guild) = @_;
+
+    $dbh->do('select record(?, 0::smallint, ?)', undef, $guild,
+        '[' . join(',', map { sprintf '{"event_id":"%d","type":0,'
+            . '"executor":{"id":"%d"}}', $events, 1 + $events++ % 250 } 1 .. 70)
+        . ']');
+    return (passed("select block_make($guild, 0::smallint)"))[0];
+}
+
+
 recorded(1);
 $nginx->cluster->connect($nginx->dbname, 'postgres')->do('vacuum analyze');
 my $holder = $nginx->cluster->connect($nginx->dbname);
@@ -77,6 +91,11 @@ recorded(80);
 
 my $passed = recorded(5);
 cmp_ok $passed, '<', 45, "little is passed for a batch ($passed)";
+
+
+made($guilds[2]) for 1 .. 120;
+$passed = min(map { made($guilds[2]) } 1 .. 3);
+cmp_ok $passed, '<', 80, "little is passed to make blocks ($passed)";
 
 
 # what reads, each with the rows that it answers, as a test of itself

@@ -31,16 +31,39 @@ create or replace function block_size()
 returns int language sql immutable as $$ select 64 $$;
 
 
+-- The row of log_made that lives. Each turn changes it, and while somebody has
+-- a snapshot all that it was stays. The newest stands last in the index, as a
+-- rule, and the look begins there. Who has it changes it by its place.
+
+create or replace function made_of(guild bigint, bot smallint, out place tid,
+    out actors bigint[], out lasts bigint[], out new_actors bigint[],
+    out new_lasts bigint[])
+returns setof record language sql stable as $$
+    select m.ctid, m.actors, m.lasts, m.new_actors, m.new_lasts
+      from log_made m
+     where (m.guild_id, m.bot) <= (guild, made_of.bot)
+       and (m.guild_id, m.bot) >= (guild, made_of.bot)
+       and (not servers_apart() or m.guild_id = guild)
+     order by m.guild_id desc, m.bot desc limit 1
+$$;
+
+
 -- Takes the (server, bot) unless somebody has it.
 
 create or replace function blocks_take(guild bigint, bot smallint)
-returns boolean language plpgsql as $$
+returns boolean language plpgsql
+set enable_seqscan = off set enable_sort = off as $$
 begin
-    insert into log_made (guild_id, bot) values (guild, bot)
-    on conflict do nothing;
     perform from log_made m
       where m.guild_id = guild and m.bot = blocks_take.bot
+        and m.ctid = (select n.place from made_of(guild, blocks_take.bot) n)
         for no key update skip locked;
+
+    if not found then
+        insert into log_made (guild_id, bot) values (guild, bot)
+        on conflict do nothing;
+    end if;
+
     return found;
 end $$;
 
@@ -490,17 +513,16 @@ end $$;
 
 create or replace function actors_add(guild bigint, bot smallint,
     actors bigint[], lasts bigint[], entries int)
-returns void language plpgsql as $$
+returns void language plpgsql
+set enable_seqscan = off set enable_sort = off as $$
 declare
-    m    constant log_made := (
-             select x from log_made x
-              where x.guild_id = guild and x.bot = actors_add.bot);
+    m    constant record := (select x from made_of(guild, bot) x);
     new  constant record := actors_united(m.new_actors || actors,
                                           m.new_lasts || lasts);
 begin
     update log_made x
        set new_actors = new.actors_of, new_lasts = new.lasts_of
-     where x.guild_id = guild and x.bot = actors_add.bot;
+     where x.guild_id = guild and x.bot = actors_add.bot and x.ctid = m.place;
 
     if cardinality(new.actors_of) > greatest(256, entries) then
         perform actors_put(guild, bot);
@@ -531,7 +553,8 @@ begin
     update log_made x
        set actors = all_of.actors_of, lasts = all_of.lasts_of,
            new_actors = null, new_lasts = null
-     where x.guild_id = guild and x.bot = actors_set.bot;
+     where x.guild_id = guild and x.bot = actors_set.bot
+       and x.ctid = (select m.place from made_of(guild, actors_set.bot) m);
 end $$;
 
 
@@ -543,10 +566,9 @@ returns setof record language plpgsql stable as $$
 begin
     return query
         select u.who, u.id
-          from log_made m
+          from made_of(guild, actors_kept.bot) m
          cross join lateral unnest(m.actors || m.new_actors,
-                                   m.lasts || m.new_lasts) u (who, id)
-         where m.guild_id = guild and m.bot = actors_kept.bot;
+                                   m.lasts || m.new_lasts) u (who, id);
 end $$;
 
 
