@@ -10,6 +10,8 @@
 
 
 #define DELIVERY_LANES_DOUBTS_INTERVAL  5000   /* ms */
+#define DELIVERY_LANES_LEFT             -1     /* the fence of a lane that is
+                                                  at hand for its wait alone */
 
 
 /* bytes of what is to be sent, at hand at a time; of them for a request that
@@ -46,6 +48,8 @@ static void delivery_queue_check(const ngx_guildlog_lane_t *lane);
 static void delivery_queue_check_free(const ngx_guildlog_lane_t *lane);
 static void delivery_queue_timer(ngx_event_t *ev);
 static void delivery_queue_sent(ngx_guildlog_lane_t *lane);
+static void delivery_queue_leave(ngx_guildlog_lane_t *lane);
+static void delivery_queue_free(ngx_guildlog_lane_t *lane);
 static ngx_uint_t delivery_queue_has_changed(ngx_guildlog_delivery_t *d,
     const ngx_str_t *guild, const ngx_str_t *id);
 static uint64_t delivery_queue_key(const ngx_str_t *guild,
@@ -60,7 +64,7 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
 {
     ngx_int_t              rc;
     ngx_str_t              guild, id, since;
-    ngx_msec_t             slow_to, sure_at;
+    ngx_msec_t             slow_to, sure_at, wait;
     ngx_uint_t             slow, asked, bare;
     ngx_guildlog_lane_t   *lane;
 
@@ -68,6 +72,7 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
     slow_to = 0;
     asked = 0;
     sure_at = 0;
+    wait = 0;
     bare = 0;
 
     guild = ngx_guildlog_db_result_value(result, row, NGX_GUILDLOG_FOUND_GUILD);
@@ -80,7 +85,9 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
 
     lane = delivery_lanes_lane(d, &guild, &id);
 
-    if (lane && ngx_guildlog_str_eq(&lane->since, &since)) {
+    if (lane && ngx_guildlog_str_eq(&lane->since, &since)
+        && lane->fence != DELIVERY_LANES_LEFT)
+    {
         return;
     }
 
@@ -102,7 +109,12 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
         sure_at = lane->sure_at;
         bare = lane->webhook.len == 0;
 
-        ngx_guildlog_delivery_queue_forget(lane);
+        if (lane->owes) {
+            wait = ngx_guildlog_lane_outcome_wait(lane);
+        }
+
+        delivery_queue_leave(lane);
+        delivery_queue_free(lane);
     }
 
     rc = delivery_lanes_enter(d, result, row,
@@ -133,6 +145,12 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
         lane->asked = asked;
         lane->sure_at = sure_at;
     }
+
+    if (wait) {
+        ngx_guildlog_lane_outcome_put_off(lane, wait);
+    }
+
+    ngx_guildlog_lane_start(lane);
 }
 
 
@@ -159,8 +177,6 @@ delivery_lanes_enter(ngx_guildlog_delivery_t *d,
     lane->round->lanes++;
 
     ngx_queue_insert_tail(place, &lane->link);
-
-    ngx_guildlog_lane_start(lane);
 
     *entered = lane;
 
@@ -263,7 +279,9 @@ delivery_lanes_forget_in(ngx_guildlog_delivery_t *d, ngx_queue_t *place)
         next = ngx_queue_next(q);
         lane = ngx_queue_data(q, ngx_guildlog_lane_t, link);
 
-        if (d->fences[lane->shard] != lane->fence) {
+        if (d->fences[lane->shard] != lane->fence
+            && lane->fence != DELIVERY_LANES_LEFT)
+        {
             ngx_guildlog_delivery_queue_forget(lane);
         }
     }
@@ -397,9 +415,11 @@ delivery_lanes_doubted(void *data, ngx_guildlog_db_result_t *result)
 
     for (row = 0; row < result->rows; row++) {
         if (!ngx_guildlog_delivery_park_row(&d->env, result, row)
-            && !ngx_exiting && delivery_lanes_is_ours(d, result, row))
+            && !ngx_exiting && delivery_lanes_is_ours(d, result, row)
+            && delivery_lanes_enter(d, result, row, &d->doubts, &lane)
+               == NGX_OK)
         {
-            (void) delivery_lanes_enter(d, result, row, &d->doubts, &lane);
+            ngx_guildlog_lane_start(lane);
         }
     }
 }
@@ -645,8 +665,7 @@ ngx_guildlog_delivery_queue_give_back(ngx_guildlog_lane_t *lane)
 void
 ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
 {
-    ngx_guildlog_guild_t     *guild;
-    ngx_guildlog_delivery_t  *d;
+    ngx_msec_t  wait;
 
     /* its step has a pointer to it */
 
@@ -655,19 +674,40 @@ ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
         return;
     }
 
-    ngx_log_debug2(NGX_LOG_DEBUG_CORE, lane->env->log, 0,
-                   "guildlog lane %V of server %V: gone", &lane->id,
-                   &lane->guild);
+    delivery_queue_leave(lane);
+
+    /* Race: its lease may end before the database knows of the wait, and this
+       process have it again; the platform told it to wait all the same */
+
+    wait = ngx_guildlog_lane_outcome_wait(lane);
+
+    if (lane->owes && !lane->lone && wait) {
+        lane->fence = DELIVERY_LANES_LEFT;
+        ngx_guildlog_delivery_queue_sleep(lane, wait,
+                                          NGX_GUILDLOG_STATE_FORGET);
+        return;
+    }
+
+    delivery_queue_free(lane);
+}
+
+
+/* nothing waits for it any more, nor it for anything */
+
+static void
+delivery_queue_leave(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_guild_t     *guild;
+    ngx_guildlog_delivery_t  *d;
 
     d = lane->delivery;
     guild = lane->round;
-
-    ngx_guildlog_assert(d->nlanes > 0 && guild->lanes > 0);
 
     switch (lane->permit) {
 
     case NGX_GUILDLOG_PERMIT_WAITS:
         ngx_queue_remove(&lane->queue);
+        lane->permit = NGX_GUILDLOG_PERMIT_NONE;
 
         if (guild->queued && ngx_queue_empty(&guild->waiting)) {
             guild->queued = 0;
@@ -689,11 +729,31 @@ ngx_guildlog_delivery_queue_forget(ngx_guildlog_lane_t *lane)
         ngx_queue_remove(&lane->queue);
     }
 
-    ngx_guildlog_delivery_queue_changed(lane);
+    lane->stepping = 0;
+    lane->goes_on = 0;
+    lane->dropped = 0;
 
-    d->nlanes--;
-    ngx_queue_remove(&lane->link);
+    ngx_guildlog_delivery_queue_changed(lane);
     ngx_guildlog_delivery_queue_settle(lane);
+    ngx_guildlog_lane_memory_stop(lane);
+}
+
+
+static void
+delivery_queue_free(ngx_guildlog_lane_t *lane)
+{
+    ngx_guildlog_guild_t  *guild;
+
+    ngx_log_debug2(NGX_LOG_DEBUG_CORE, lane->env->log, 0,
+                   "guildlog lane %V of server %V: gone", &lane->id,
+                   &lane->guild);
+
+    guild = lane->round;
+
+    ngx_guildlog_assert(lane->delivery->nlanes > 0 && guild->lanes > 0);
+
+    lane->delivery->nlanes--;
+    ngx_queue_remove(&lane->link);
     ngx_guildlog_lane_memory_free(lane);
 
     guild->lanes--;

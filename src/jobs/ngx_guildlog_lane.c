@@ -450,6 +450,7 @@ ngx_guildlog_lane_committed(ngx_guildlog_lane_t *lane)
     if (work->changes) {
         lane->step++;
         lane->upto = lane->head;
+        lane->owes = 0;
 
         if (work->done_to) {
             end.data = (u_char *) (work->reason ? work->reason : "delivered");
@@ -597,9 +598,8 @@ lane_outcome_pace(ngx_guildlog_lane_t *lane, ngx_guildlog_verdict_t *verdict)
     }
 
     if (wait) {
-        lane->waits = 1;
-        lane->not_before = ngx_current_msec + wait;
         lane->work.wait_ms = wait;
+        ngx_guildlog_lane_outcome_put_off(lane, wait);
     }
 }
 
@@ -764,10 +764,18 @@ ngx_guildlog_lane_outcome_refused(ngx_guildlog_lane_t *lane, ngx_msec_t wait)
     lane->work.refused = 1;
     lane->work.wait_ms = ngx_max(wait, lane->work.wait_ms);
 
-    lane->waits = 1;
-    lane->not_before = ngx_current_msec + lane->work.wait_ms;
-
+    ngx_guildlog_lane_outcome_put_off(lane, lane->work.wait_ms);
     ngx_guildlog_delivery_queue_step(lane, NGX_GUILDLOG_STATE_REST);
+}
+
+
+void
+ngx_guildlog_lane_outcome_put_off(ngx_guildlog_lane_t *lane, ngx_msec_t ms)
+{
+    lane->not_before = ngx_current_msec
+                       + ngx_max(ms, ngx_guildlog_lane_outcome_wait(lane));
+    lane->waits = 1;
+    lane->owes = 1;
 }
 
 
@@ -1033,19 +1041,26 @@ ngx_guildlog_lane_row_id(const ngx_str_t *digits)
 void
 ngx_guildlog_lane_memory_free(ngx_guildlog_lane_t *lane)
 {
+    ngx_guildlog_lane_memory_stop(lane);
+
+    ngx_destroy_pool(lane->pool);
+}
+
+
+void
+ngx_guildlog_lane_memory_stop(ngx_guildlog_lane_t *lane)
+{
     ngx_guildlog_event_stop(&lane->timer);
 
     if (lane->exchange) {
         ngx_guildlog_client_cancel(lane->exchange);
+        lane->exchange = NULL;
     }
 
-    if (lane->query) {
-        ngx_guildlog_db_pool_detach(lane->query);
-    }
+    ngx_guildlog_db_pool_detach(lane->query);
+    lane->query = NULL;
 
     ngx_guildlog_lane_memory_empty(lane);
-
-    ngx_destroy_pool(lane->pool);
 }
 
 

@@ -246,6 +246,8 @@ struct ngx_guildlog_lane_s {
     ngx_uint_t                     failures; /* in a row, of anything else */
     ngx_uint_t                     limited;  /* so many 429 in a row */
     unsigned                       waits:1;  /* for not_before */
+    unsigned                       owes:1;   /* that to the database, which
+                                                does not know it yet */
     unsigned                       slow:1;
 
     ngx_event_t                    timer;
@@ -317,6 +319,9 @@ void ngx_guildlog_lane_outcome_decide(ngx_guildlog_lane_t *lane, int64_t to,
 /* nothing of it was applied: it is sent again, after so many ms */
 void ngx_guildlog_lane_outcome_refused(ngx_guildlog_lane_t *lane,
     ngx_msec_t wait);
+/* it may not send for so many ms, of which the database does not know yet */
+void ngx_guildlog_lane_outcome_put_off(ngx_guildlog_lane_t *lane,
+    ngx_msec_t ms);
 /* ms until it may send; 0: at once */
 ngx_msec_t ngx_guildlog_lane_outcome_wait(ngx_guildlog_lane_t *lane);
 
@@ -440,6 +445,8 @@ uint64_t ngx_guildlog_lane_row_id(const ngx_str_t *digits);
 
 /* nothing of the lane stays, what is under way is dropped */
 void ngx_guildlog_lane_memory_free(ngx_guildlog_lane_t *lane);
+/* the same, but for the lane */
+void ngx_guildlog_lane_memory_stop(ngx_guildlog_lane_t *lane);
 /* nothing stays at hand of what is to be sent */
 void ngx_guildlog_lane_memory_empty(ngx_guildlog_lane_t *lane);
 /* a fresh pool for one piece of work; NGX_ERROR: out of memory */

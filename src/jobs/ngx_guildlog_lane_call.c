@@ -266,6 +266,7 @@ lane_tell_done(void *data, ngx_guildlog_db_result_t *result)
     status = ngx_guildlog_db_result_value(result, 0, 0);
 
     lane->query = NULL;
+    lane->owes = lane->owes && lane->work.wait_ms;
     lane->denied = status.len == 0 || status.data[0] != '2';
 
     ngx_guildlog_delivery_queue_changed(lane);
@@ -292,8 +293,7 @@ ngx_guildlog_lane_tell_limited(ngx_guildlog_lane_t *lane, ngx_msec_t ms,
 {
     ngx_guildlog_lane_args_t  args;
 
-    lane->waits = 1;
-    lane->not_before = ngx_current_msec + ms;
+    ngx_guildlog_lane_outcome_put_off(lane, ms);
 
     ngx_guildlog_lane_tell_args(lane, &args);
     ngx_guildlog_lane_tell_number(&args, 5, ms);
@@ -324,6 +324,7 @@ lane_tell_ended(void *data, ngx_guildlog_db_result_t *result)
     }
 
     if (result->outcome == NGX_GUILDLOG_DB_ROWS) {
+        lane->owes = 0;
         ngx_guildlog_delivery_queue_find(lane, 0, 0);
         ngx_guildlog_delivery_queue_forget(lane);
         return;

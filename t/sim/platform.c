@@ -122,6 +122,28 @@ answer_free(answer_t *a)
 }
 
 
+/* who asked is held to it; its doubts go then, and are others */
+
+static void
+answer_limits(answer_t *a)
+{
+    exchange_t           *x;
+    sim_channel_t        *channel;
+    ngx_guildlog_lane_t  *lane;
+
+    x = a->x;
+    lane = x->data;
+    channel = x->channel;
+
+    if (a->retry_ms && !lane->lone) {
+        channel->limited = lane->key;
+        channel->limited_to = sim.now + a->retry_ms;
+        channel->limited_node = x->node->index;
+        channel->limited_epoch = x->epoch;
+    }
+}
+
+
 /* what a process was told it is held to */
 
 static void
@@ -138,6 +160,7 @@ answer_known(answer_t *a)
     }
 
     if (w == NULL || x->lane == NULL) {
+        answer_limits(a);
         return;
     }
 
@@ -340,6 +363,16 @@ exchange_rests(exchange_t *x, const ngx_guildlog_lane_t *sends)
         sim_fail("G9", "channel %lld: %s %s, and it waits until %lld",
                  (long long) channel->row->id, x->method, x->path,
                  (long long) (channel->rests_end - SIM_WALL));
+    }
+
+    if (sends->key == channel->limited && !sends->lone
+        && channel->limited_to > sim.now
+        && channel->limited_node == x->node->index
+        && channel->limited_epoch == x->epoch)
+    {
+        sim_fail("G9", "channel %lld: %s %s, and it is limited until %lld",
+                 (long long) channel->row->id, x->method, x->path,
+                 (long long) channel->limited_to);
     }
 }
 

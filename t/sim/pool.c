@@ -316,7 +316,8 @@ query_fences(query_t *q)
 }
 
 
-/* that a lane waits is known to who made it wait: so many ms, the last word */
+/* that a lane waits is known to who made it wait: so many ms, the last word,
+   which its operator may take back */
 
 static void
 query_rests(query_t *q)
@@ -328,6 +329,7 @@ query_rests(query_t *q)
     channel->rests_end = q->made + query_number(q, q->stmt->nargs - 1);
     channel->rests_node = q->node->index;
     channel->rests_epoch = q->node->epoch;
+    channel->limited = 0;
 }
 
 

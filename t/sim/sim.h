@@ -124,6 +124,10 @@ struct sim_channel_s {
     int64_t           rests_end;    /*   was told: not_before of its lane, */
     int               rests_node;   /*   and in ms of the wall */
     int               rests_epoch;
+    uint64_t          limited;      /* the same of the lane that asked for */
+    int64_t           limited_to;   /*   something else than a message,   */
+    int               limited_node; /*   until that is committed */
+    int               limited_epoch;
     int64_t           used_at;      /* last set */
     int64_t           order;        /* the last place applied, */
     store_lane_t     *of;           /*   of that lane */

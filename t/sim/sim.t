@@ -40,6 +40,11 @@ simulates($_, 'who was told to wait is not found as it was')
 # its bot was limited, and a find that read it before comes later
 simulates('-s 7 -r 1 -c 8 -e 60 -n 3 -f 300', 'nor is who was limited');
 
+# it was told to wait, and its lease ends, or the database is not there, before
+# that is committed
+simulates($_, 'nor is who has it again')
+    for '-s 1796339688 -r 1 -c 1 -e 100', '-s 2689 -r 1 -c 1 -e 100';
+
 # it gave shards away, for which there was no memory, and has them still
 simulates('-s 1796135966 -r 1 -c 8 -e 60 -n 3 -f 300', 'it looks at them again');
 
