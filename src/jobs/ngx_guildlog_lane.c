@@ -376,7 +376,7 @@ lane_post(ngx_guildlog_lane_t *lane)
     /* Invariant: no byte is sent later than this.  Whoever takes the lane over
        relies on it */
 
-    late = lane->intent_at + NGX_GUILDLOG_LANE_BEGIN;
+    late = lane->intent_at + NGX_GUILDLOG_LANE_BEGIN - NGX_GUILDLOG_LANE_MARGIN;
 
     ngx_guildlog_assert(lane->upto > lane->head);
     ngx_guildlog_assert(lane->permit == NGX_GUILDLOG_PERMIT_GRANTED);

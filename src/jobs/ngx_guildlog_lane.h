@@ -16,8 +16,9 @@
 #define NGX_GUILDLOG_LANE_ENTRIES  20    /* at hand, at most */
 #define NGX_GUILDLOG_LANE_BYTES    32768 /* of their documents; one entry
                                             may be larger */
-#define NGX_GUILDLOG_LANE_MARGIN   50    /* ms, behind the end of a wait: timers
-                                            are up to 10 ms early */
+#define NGX_GUILDLOG_LANE_MARGIN   50    /* ms, around the end of a wait: nginx's
+                                            clock is the system's coarse one,
+                                            up to 10 ms behind */
 #define NGX_GUILDLOG_LANE_BEGIN    2000  /* ms, from the moment at which an
                                             intent is on its way: later no
                                             byte of the request is sent */

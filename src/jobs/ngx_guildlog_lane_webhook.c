@@ -212,7 +212,8 @@ ngx_guildlog_lane_webhook_create(ngx_guildlog_lane_t *lane)
 
     if (lane->exchange) {
         ngx_guildlog_client_begin_by(lane->exchange,
-                                     lane->intent_at + NGX_GUILDLOG_LANE_BEGIN);
+                                     lane->intent_at + NGX_GUILDLOG_LANE_BEGIN
+                                     - NGX_GUILDLOG_LANE_MARGIN);
     }
 }
 

@@ -25,7 +25,7 @@ struct ngx_guildlog_client_exchange_s {
     char                            method[8];
     char                            path[256];
     char                           *body;
-    int64_t                         sent, begin_by;
+    ngx_msec_t                      sent, begin_by;
     int                             refs;
     int                             begins;    /* by begin_by */
     int                             written;
@@ -201,7 +201,7 @@ answer_read(void *data)
         response.outcome = a->outcome;
         response.status = a->status;
         response.cause = a->outcome ? "it was made up" : NULL;
-        response.time_ms = sim.now - x->sent;
+        response.time_ms = ngx_current_msec - x->sent;
         ngx_array_init(&response.headers, pool, 4, sizeof(ngx_keyval_t));
 
         if (a->body) {
@@ -394,7 +394,7 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
     x->epoch = sim.current->epoch;
     x->handler = handler;
     x->data = data;
-    x->sent = sim.now;
+    x->sent = ngx_current_msec;
     x->refs = 3;
     snprintf(x->method, sizeof(x->method), "%s", method);
     snprintf(x->path, sizeof(x->path), "%.*s", (int) path->len, path->data);
@@ -408,7 +408,7 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
 
     x->body[body->len] = '\0';
 
-    if (!sim.black && !exchange_leased(x, PLATFORM_SPARE)) {
+    if (!sim.black && !exchange_leased(x, PLATFORM_SPARE - sim.tick)) {
         sim_fail("SPARE", "channel %lld: a request, and too little is left "
                  "of the lease", (long long) x->channel->row->id);
     }
@@ -424,7 +424,7 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
                       ? sim_delay(0, sim_random() % 2 ? PLATFORM_BEGIN : 6000)
                       : sim_between(0, 20)),
            exchange_connected, x);
-    sim_at(sim.now + (int64_t) deadline_ms, exchange_deadline, x);
+    sim_at(sim_timer((int64_t) deadline_ms), exchange_deadline, x);
 
     return x;
 }
@@ -435,9 +435,11 @@ ngx_guildlog_client_begin_by(ngx_guildlog_client_exchange_t *x,
     ngx_msec_t moment)
 {
     x->begins = 1;
-    x->begin_by = (int64_t) moment;
+    x->begin_by = moment;
 
-    if (!sim.black && is_execute(x) && x->begin_by <= sim.now) {
+    if (!sim.black && is_execute(x)
+        && (ngx_msec_int_t) (moment - ngx_current_msec) <= 0)
+    {
         sim_fail("LATE", "channel %lld: a message is given to the client, "
                  "and is too late", (long long) x->channel->row->id);
     }

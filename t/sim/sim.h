@@ -174,6 +174,7 @@ typedef struct {
     int              strength;      /* of faults, in per cent */
     int              off[SIM_FAULTS];    /* left out, whatever is drawn */
     int64_t          now;           /* virtual ms */
+    int              tick;          /* ms: nginx's clock goes by those */
     int              calm;          /* no more faults, since: */
     int64_t          calm_at;
     int              quiet;         /* a weather in which waits are measured */
@@ -203,6 +204,7 @@ extern sim_t  sim;
 uint64_t sim_random(void);
 int sim_chance(sim_fault_e fault);       /* 0 when calm */
 int64_t sim_between(int64_t a, int64_t b);
+int64_t sim_timer(int64_t ms);           /* when it ends, by nginx's clock */
 int64_t sim_delay(int64_t a, int64_t b); /* the ends come more often */
 void sim_at(int64_t at, sim_pt fn, void *data);
 void sim_mail(sim_node_t *node, sim_pt fn, void *data);

@@ -27,15 +27,17 @@ simulates("-s $seed -r 40 -c 20 -e 40 -n 2", "20 lanes, from seed $seed");
 simulates("-s $seed -r 20 -c 8 -e 60 -n 3 -f 300",
     "three nodes in a storm, from seed $seed");
 
+# What seeds told once, each before its mend; -k where it was by an exact clock
+
 # shards that were given away after their owner had heard that they are still his
-simulates('-s 375 -r 1 -c 8 -e 60 -n 3 -f 300', 'what was asked first comes last');
+simulates('-s 375 -k 1 -r 1 -c 8 -e 60 -n 3 -f 300', 'what was asked first comes last');
 
 # an entry is to be sent, and the lane has no webhook any more
-simulates('-s 91 -r 1 -c 20 -e 40 -n 2', 'no message without a webhook');
+simulates('-s 91 -k 1 -r 1 -c 20 -e 40 -n 2', 'no message without a webhook');
 
 # its permission is missing; a find read it just before, resumed by its operator
 simulates($_, 'who was told to wait is not found as it was')
-    for '-s 13 -r 1 -c 20 -e 40 -n 2', '-s 244 -r 1 -c 1 -e 100';
+    for '-s 4 -r 1 -c 20 -e 40 -n 2', '-s 930 -r 1 -c 1 -e 100';
 
 # its bot was limited, and a find that read it before comes later
 simulates('-s 7 -r 1 -c 8 -e 60 -n 3 -f 300', 'nor is who was limited');
@@ -43,13 +45,14 @@ simulates('-s 7 -r 1 -c 8 -e 60 -n 3 -f 300', 'nor is who was limited');
 # it was told to wait, and its lease ends, or the database is not there, before
 # that is committed
 simulates($_, 'nor is who has it again')
-    for '-s 1796339688 -r 1 -c 1 -e 100', '-s 2689 -r 1 -c 1 -e 100';
+    for '-s 36 -r 1 -c 20 -e 40 -n 2', '-s 2689 -r 1 -c 1 -e 100';
 
 # it gave shards away, for which there was no memory, and has them still
-simulates('-s 1796135966 -r 1 -c 8 -e 60 -n 3 -f 300', 'it looks at them again');
+simulates('-s 1796135966 -k 1 -r 1 -c 8 -e 60 -n 3 -f 300',
+    'it looks at them again');
 
 # a node ends, and the other one stands still for longer than that
-simulates('-s 501232 -r 1 -c 20 -e 40 -n 2', 'nobody is there for a while');
+simulates('-s 501232 -k 1 -r 1 -c 20 -e 40 -n 2', 'nobody is there for a while');
 
 # it is not quiet because nothing happens
 my ($sums) = $many =~ /^(\d+ posts.*)/m;

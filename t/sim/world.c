@@ -108,7 +108,7 @@ ngx_debug_point(void)
 void
 ngx_time_update(void)
 {
-    ngx_current_msec = (ngx_msec_t) sim.now;
+    ngx_current_msec = (ngx_msec_t) (sim.now - sim.now % sim.tick);
     world_time.sec = sim_wall() / 1000;
     world_time.msec = sim_wall() % 1000;
     ngx_cached_time = &world_time;
@@ -277,6 +277,19 @@ int64_t
 sim_between(int64_t a, int64_t b)
 {
     return a + (int64_t) (sim_random() % (uint64_t) (b - a + 1));
+}
+
+
+/* a timer of nginx's ends when its clock is there */
+
+int64_t
+sim_timer(int64_t ms)
+{
+    int64_t  at;
+
+    at = sim.now - sim.now % sim.tick + ms + sim.tick - 1;
+
+    return at - at % sim.tick;
 }
 
 
@@ -585,7 +598,7 @@ node_due(sim_node_t *node)
         wait = ngx_event_find_timer();
         node_leave(node);
         at = wait == NGX_TIMER_INFINITE ? INT64_MAX
-                                        : sim.now + (int64_t) wait;
+                                        : sim_timer((int64_t) wait);
     }
 
     return ngx_max(at, node->frozen_to);
@@ -1073,7 +1086,14 @@ world_look(void)
 static void
 world_weather(void)
 {
-    int  i, usual;
+    int               i, usual;
+    static const int  ticks[] = { 1, 4, 10 };
+
+    /* apart from all that is drawn: the same weather by another clock */
+
+    if (sim.tick == 0) {
+        sim.tick = ticks[(sim.seed * 0x9e3779b97f4a7c15ULL >> 40) % 3];
+    }
 
     sim.quiet = sim_random() % 8 == 0;
 
@@ -1577,12 +1597,13 @@ world_off(sim_t *like, char *names)
 
 /*
  * sim [-s seed] [-r runs] [-t seconds] [-c channels] [-e entries] [-n nodes]
- *     [-f per cent] [-x fault,...] [-z] [-b] [-w] [-i] [-q] [-v]
+ *     [-f per cent] [-k ms] [-x fault,...] [-z] [-b] [-w] [-i] [-q] [-v]
  *
- * -t as many runs as that CPU time has; -f how frequent faults are; -x without
- * those; -z tells which faults a failure needs; -b ends with the first failure;
- * -w asserts also what is known, -i only what a user sees; -q tells only of
- * failures; -v of what happens, -vv of the log.
+ * -t as many runs as that CPU time has; -f how frequent faults are; -k a tick
+ * of nginx's clock, which is that much behind at most (1, 4 or 10, by the
+ * seed); -x without those; -z tells which faults a failure needs; -b ends with
+ * the first failure; -w asserts also what is known, -i only what a user sees;
+ * -q tells only of failures; -v of what happens, -vv of the log.
  */
 
 int
@@ -1605,7 +1626,7 @@ main(int argc, char **argv)
     seconds = 0;
     brief = quiet = shrink = 0;
 
-    while ((c = getopt(argc, argv, "s:r:t:c:e:n:f:x:zbwiqv")) != -1) {
+    while ((c = getopt(argc, argv, "s:r:t:c:e:n:f:k:x:zbwiqv")) != -1) {
         switch (c) {
         case 's': first = strtoull(optarg, NULL, 10); break;
         case 'r': runs = atoi(optarg); break;
@@ -1614,6 +1635,7 @@ main(int argc, char **argv)
         case 'e': like.entries = atoi(optarg); break;
         case 'n': like.nodes = ngx_min(atoi(optarg), SIM_NODES); break;
         case 'f': like.strength = atoi(optarg); break;
+        case 'k': like.tick = ngx_max(atoi(optarg), 1); break;
         case 'x': world_off(&like, optarg); break;
         case 'z': shrink = 1; break;
         case 'b': brief = 1; break;
