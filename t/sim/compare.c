@@ -946,14 +946,139 @@ step_right(store_lane_t *l, const char *changes)
 }
 
 
+/* a lane is paused, or goes on */
+
+static void
+pause_turn(store_lane_t *l)
+{
+    if (l->deleted || l->state == STORE_CLOSED) {
+        return;
+    }
+
+    snprintf(statement, sizeof(statement), "lane %lld %s",
+             (long long) l->id, l->paused_at == STORE_NONE ? "is paused"
+                                                           : "goes on");
+
+    if (l->paused_at == STORE_NONE) {
+        run("select guildlog.operator_lane_pause(%lld, %lld)",
+            (long long) l->guild, (long long) l->id);
+        store_pause(l);
+    } else {
+        run("select guildlog.operator_lane_resume(%lld, %lld)",
+            (long long) l->guild, (long long) l->id);
+        store_resume(l);
+    }
+}
+
+
+/* its owner looks for more, while a message is under way in a lane that was
+   paused */
+
+static void
+looks_paused(store_lane_t *l)
+{
+    pause_turn(l);
+    tables_compare();
+
+    arg(0, "%s", store.leases[l->shard].owner);
+    arg(1, "[{\"guild\":%lld,\"lane\":%lld,\"shard\":%d,\"fence\":%lld,"
+        "\"step\":%lld,\"changes\":false,\"peek\":%lld,\"most\":5}]",
+        (long long) l->guild, (long long) l->id, l->shard,
+        (long long) store.leases[l->shard].fence, (long long) l->step,
+        (long long) l->head);
+    both("delivery_step");
+}
+
+
+/* what did not arrive is sent again: some of a message that is unconfirmed, or
+   what is in a lane */
+
+static void
+replay(store_lane_t *l, store_doubt_t *d)
+{
+    int             n;
+    char            sql[4096], *p;
+    int64_t         seq, to;
+    PGresult       *res;
+    const char     *reasons;
+    store_entry_t  *e, **chosen;
+
+    static const char  all[] =
+        "\"webhook_404\",\"channel_gone\",\"foreign_channel\","
+        "\"forbidden\",\"expired\",\"rejected\",\"unconfirmed\"";
+    static const char  usual[] =
+        "webhook_404,channel_gone,foreign_channel,forbidden,expired";
+
+    to = d ? d->to : l->tail;
+    reasons = one_in(6) ? usual : all;
+
+    p = sql + sprintf(sql, "select body::json ->> 'replayed' from guildlog"
+                      ".operator_replay(%lld, '{", (long long) l->guild);
+
+    if (reasons == all) {
+        p += sprintf(p, "\"reasons\":[%s],\"mayDuplicate\":true,", all);
+    }
+
+    p += sprintf(p, d ? "\"ids\":[\"1\"" : "\"lane\":\"%lld\"",
+                 (long long) l->id);
+    chosen = calloc(to + 1, sizeof(store_entry_t *));
+
+    for (seq = d ? d->from : 1, n = 0; seq <= to; seq++) {
+        e = d ? store_place(l, seq) : store_stands(l, seq);
+
+        if (e == NULL || (d && one_in(3))) {
+            continue;
+        }
+
+        chosen[n++] = e;
+
+        if (d) {
+            p += sprintf(p, ",\"%lld\"", (long long) e->id);
+        }
+    }
+
+    sprintf(p, "%s}')", d ? "]" : "");
+    snprintf(statement, sizeof(statement), "%s", sql);
+
+    n = store_replay(chosen, n, reasons);
+    free(chosen);
+    res = ask(conn, sql, 0, NULL);
+
+    if (strcmp(number(n), PQgetvalue(res, 0, 0)) != 0) {
+        differs("what is sent again", number(n), PQgetvalue(res, 0, 0));
+    }
+
+    PQclear(res);
+}
+
+
+/* it is found, and was sent again meanwhile */
+
+static void
+proves_replayed(store_lane_t *l, store_doubt_t *d)
+{
+    replay(l, d);
+    clock_set(1);
+
+    arg(0, "%s", store.leases[l->shard].owner);
+    arg(1, "%lld", (long long) l->guild);
+    arg(2, "%lld", (long long) l->id);
+    arg(3, "%lld", (long long) store.leases[l->shard].fence);
+    arg(4, "%lld", (long long) d->from);
+    arg(5, "%lld", (long long) last_message);
+    both("delivery_proved");
+}
+
+
 /* a message of a lane that can send is not confirmed */
 
 static void
 op_unconfirmed(void)
 {
-    int            i;
-    char           changes[128];
-    store_lane_t  *l;
+    int             i;
+    char            changes[128];
+    store_lane_t   *l;
+    store_doubt_t  *d;
 
     for (i = 0, l = NULL; i < 10; i++) {
         l = a_lane();
@@ -973,6 +1098,11 @@ op_unconfirmed(void)
              (long long) between(l->head + 1, ngx_min(l->head + 6, l->tail)));
     step_right(l, changes);
 
+    if (l->upto > l->head && !failed && one_in(4)) {
+        looks_paused(l);
+        return;
+    }
+
     if (l->upto > l->head && !failed) {
         tables_compare();
         clock_set(between(1, 9000));
@@ -980,6 +1110,13 @@ op_unconfirmed(void)
                  "\"attempts\":1,\"reason\":\"unconfirmed\"",
                  (long long) l->upto);
         step_right(l, changes);
+    }
+
+    d = store.ndoubts ? &store.doubts[store.ndoubts - 1] : NULL;
+
+    if (d && d->lane == l && !failed && one_in(2)) {
+        tables_compare();
+        proves_replayed(l, d);
     }
 }
 
@@ -1071,68 +1208,6 @@ op_doubts_later(void)
     passes(one_in(2) ? d->look_at
            : d->done_at + (one_in(2) ? 24 : between(1, 23)) * STORE_HOUR);
     op_doubts();
-}
-
-
-/* what did not arrive is sent again: some of a message that is unconfirmed, or
-   what is in a lane */
-
-static void
-replay(store_lane_t *l, store_doubt_t *d)
-{
-    int             n;
-    char            sql[4096], *p;
-    int64_t         seq, to;
-    PGresult       *res;
-    const char     *reasons;
-    store_entry_t  *e, **chosen;
-
-    static const char  all[] =
-        "\"webhook_404\",\"channel_gone\",\"foreign_channel\","
-        "\"forbidden\",\"expired\",\"rejected\",\"unconfirmed\"";
-    static const char  usual[] =
-        "webhook_404,channel_gone,foreign_channel,forbidden,expired";
-
-    to = d ? d->to : l->tail;
-    reasons = one_in(6) ? usual : all;
-
-    p = sql + sprintf(sql, "select body::json ->> 'replayed' from guildlog"
-                      ".operator_replay(%lld, '{", (long long) l->guild);
-
-    if (reasons == all) {
-        p += sprintf(p, "\"reasons\":[%s],\"mayDuplicate\":true,", all);
-    }
-
-    p += sprintf(p, d ? "\"ids\":[\"1\"" : "\"lane\":\"%lld\"",
-                 (long long) l->id);
-    chosen = calloc(to + 1, sizeof(store_entry_t *));
-
-    for (seq = d ? d->from : 1, n = 0; seq <= to; seq++) {
-        e = d ? store_place(l, seq) : store_stands(l, seq);
-
-        if (e == NULL || (d && one_in(3))) {
-            continue;
-        }
-
-        chosen[n++] = e;
-
-        if (d) {
-            p += sprintf(p, ",\"%lld\"", (long long) e->id);
-        }
-    }
-
-    sprintf(p, "%s}')", d ? "]" : "");
-    snprintf(statement, sizeof(statement), "%s", sql);
-
-    n = store_replay(chosen, n, reasons);
-    free(chosen);
-    res = ask(conn, sql, 0, NULL);
-
-    if (strcmp(number(n), PQgetvalue(res, 0, 0)) != 0) {
-        differs("what is sent again", number(n), PQgetvalue(res, 0, 0));
-    }
-
-    PQclear(res);
 }
 
 
@@ -1320,27 +1395,7 @@ op_leave(void)
 static void
 op_pause(void)
 {
-    store_lane_t  *l;
-
-    l = a_lane();
-
-    if (l->deleted || l->state == STORE_CLOSED) {
-        return;
-    }
-
-    snprintf(statement, sizeof(statement), "lane %lld %s",
-             (long long) l->id, l->paused_at == STORE_NONE ? "is paused"
-                                                           : "goes on");
-
-    if (l->paused_at == STORE_NONE) {
-        run("select guildlog.operator_lane_pause(%lld, %lld)",
-            (long long) l->guild, (long long) l->id);
-        store_pause(l);
-    } else {
-        run("select guildlog.operator_lane_resume(%lld, %lld)",
-            (long long) l->guild, (long long) l->id);
-        store_resume(l);
-    }
+    pause_turn(a_lane());
 }
 
 
