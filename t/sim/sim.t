@@ -40,7 +40,7 @@ simulates($_, 'who was told to wait is not found as it was')
     for '-s 4 -r 1 -c 20 -e 40 -n 2', '-s 930 -r 1 -c 1 -e 100';
 
 # its bot was limited, and a find that read it before comes later
-simulates('-s 7 -r 1 -c 8 -e 60 -n 3 -f 300', 'nor is who was limited');
+simulates('-s 148 -r 1 -c 8 -e 60 -n 3 -f 300', 'nor is who was limited');
 
 # it was told to wait, and its lease ends, or the database is not there, before
 # that is committed
