@@ -35,6 +35,16 @@ sub served {
         "mv /root/server.crt /root/server.key $keys && nginx -s reload");
 }
 
+# one of an authority, of the public one or of one's own, and more commands
+sub of_authority {
+    my ($whose, $more) = @_;
+    my $at = $whose eq 'public'
+        ? ' -addext authorityInfoAccess=caIssuers\;URI:http://ca.example/' : '';
+    return served("-addext subjectAltName=DNS:logs.example$at",
+        '| openssl x509 -req -days 9 -copy_extensions copy -CA /root/server.crt '
+            . '-CAkey /root/server.key -out server.crt' . ($more // ''));
+}
+
 # what is broken: how, how it is mended, what the check says
 my @broken = (
     ['no configuration', without($conf), qr/there is no \Q$conf\E\n +util\/inst/],
@@ -65,10 +75,7 @@ my @broken = (
         qr/not of the name logs\.example.*\n +util\/install --cert/],
     ['one that ends', served('-days 1 -addext subjectAltName=DNS:logs.example'),
         qr/ends within a week, or has ended: notAfter=.*\n +a new one/],
-    ['one without its chain', served('-addext subjectAltName=DNS:logs.example '
-            . '-addext authorityInfoAccess=caIssuers\;URI:http://ca.example/',
-            '| openssl x509 -req -days 9 -copy_extensions copy -CA /root/server.crt '
-            . '-CAkey /root/server.key -out server.crt'),
+    ['one without its chain', of_authority('public'),
         qr/has not its chain: .*issuer.*\n +util\/install --cert/],
     ['a key for all to read', "chmod 644 $keys/main.key",
         "chmod 600 $keys/main.key",
@@ -403,6 +410,23 @@ PERL
         $machine->goes_well($mend, 'mended');
     }
     $machine->goes_well("$install --check", 'nothing is wrong');
+
+    # a public authority's has its chain, and one of an authority of one's own needs none
+
+    for (['a chain', of_authority('public', ' && cat /root/server.crt >> server.crt')],
+        ["an authority of one's own", of_authority('own')])
+    {
+        my ($what, $serve, $back) = @$_;
+        $machine->goes_well($serve, "$suite: $what");
+        $machine->goes_well("$install --check", '... is what clients need');
+        $machine->goes_well($back, 'the one of before');
+    }
+    my ($serve, $back) = of_authority('public', ' && cp server.crt server.key /tmp');
+    $machine->goes_well("$serve && $back", 'one without its chain');
+    ($ok, $said) = $machine->on("$install --certificate /tmp/server.crt "
+        . '--key /tmp/server.key');
+    ok !$ok && $said =~ /has not its chain: certbot's is fullchain\.pem/,
+        '... is not taken' or diag $said;
 
     # another site may be the one that nginx serves to who names none
 
