@@ -5,6 +5,7 @@
 
 use lib 't/lib';
 use Guildlog;
+use Guildlog::File;
 use Guildlog::Machine;
 
 # the last commit of version 0.1, and how one installed it
@@ -98,9 +99,13 @@ for my $suite (Guildlog::Machine::suites()) {
 
     # removed, and back
 
-    $machine->goes_well('cp /usr/share/guildlog/conf/log.conf '
-        . '/etc/nginx/conf.d/guildlog-log.conf; nginx -t',
-        'another sample is there');
+    my ($edge) = slurp("$Guildlog::TOP/conf/edge.conf")
+        =~ m{Copy it to (/etc/nginx/\S+\.conf)} or die "edge.conf names no place\n";
+    $machine->goes_well('openssl req -x509 -newkey ec -pkeyopt '
+        . 'ec_paramgen_curve:P-256 -nodes -subj /CN=service.example '
+        . '-keyout /etc/nginx/guildlog/server.key -out /etc/nginx/guildlog/server.crt '
+        . "&& cp /usr/share/guildlog/conf/edge.conf $edge && nginx -t",
+        'another sample is there, where it says');
     $machine->goes_well("apt-get -qy remove $package", 'the package is removed');
     $machine->goes_well("nginx -t && $restart",
         'nginx starts without it, though its configuration was there');
