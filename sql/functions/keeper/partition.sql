@@ -226,11 +226,12 @@ begin
 
     shut := keeper_shut('expiry');
     more := more or rest <= 0
-            or did and exists (
-                   select 1 from log_day x
-                    where x.day < before
-                      and (x.guild_id, x.bot) not in (
-                              select * from unnest(shut.guilds, shut.bots)));
+            or did and (
+               select min(x.day) from log_day x
+                where x.day < before
+                  and (x.guild_id, x.bot) not in (
+                          select * from unnest(shut.guilds, shut.bots)))
+               is not null;
     lag := (select count(*) from partitions_expired())
            + (select count(*) from partitions_expired(true))
            + (select count(*) from (select 1 from log_day d

@@ -608,11 +608,11 @@ begin
 
     at := clock_timestamp();
     shut := keeper_shut('blocks');
-    more := did and exists (
-                    select 1 from log_head h
-                     where h.due_at <= at
-                       and (h.guild_id, h.bot) not in (
-                               select * from unnest(shut.guilds, shut.bots)));
+    more := did and (
+        select min(h.due_at) from log_head h
+         where h.due_at <= at
+           and (h.guild_id, h.bot) not in (
+                   select * from unnest(shut.guilds, shut.bots))) is not null;
     lag := coalesce((select sum(h.arrival - h.blocked) from log_head h
                       where h.due_at <= at), 0);
 end $$;
