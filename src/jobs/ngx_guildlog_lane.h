@@ -16,7 +16,7 @@
 #define NGX_GUILDLOG_LANE_ENTRIES  20    /* at hand, at most */
 #define NGX_GUILDLOG_LANE_BYTES    32768 /* of their documents; one entry
                                             may be larger */
-#define NGX_GUILDLOG_LANE_MARGIN   50    /* ms, around the end of a wait: nginx's
+#define NGX_GUILDLOG_LANE_MARGIN   50    /* ms, around a wait's end: nginx's
                                             clock is the system's coarse one,
                                             up to 10 ms behind */
 #define NGX_GUILDLOG_LANE_BEGIN    2000  /* ms, from the moment at which an
