@@ -78,6 +78,10 @@ $nginx->sql(q(select record(1::bigint, 0::smallint, jsonb_agg(
     from generate_series(1, 500) i));
 ok wait_for { status($nginx)->{keeper_lag}{blocks} == 500 },
     'the lag of a task is shown';
+$nginx->sql(q(update keeper set apart = true, due_at = now()
+    where task = 'blocks'));
+ok wait_for { !$nginx->sql(q(select apart from keeper where task = 'blocks')) },
+    'what another one has in hand fails nothing';
 $owner->rollback;
 ok wait_for { status($nginx)->{keeper_lag}{blocks} == 0 },
     'the lag is 0 when the task is done';

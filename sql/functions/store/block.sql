@@ -601,7 +601,7 @@ begin
         n := keeper_each('blocks', due.guild_id, due.bot,
                          'select block_make($1, $2, $3)', least(rest, 4096));
         rest := rest - greatest(n, 32);
-        did := did or n > 0;
+        did := did or coalesce(n > 0, false);
     end loop;
 
     -- what others have in hand is not looked at again and again
