@@ -168,7 +168,11 @@ begin
                    coalesce(channels[p], 0), docs[p]
               from unnest(brief) p
             on conflict on constraint said_pkey do update
-               set doc = excluded.doc
+               set doc = excluded.doc,
+                   author_id = coalesce(nullif(excluded.author_id, 0),
+                                        s.author_id),
+                   channel_id = coalesce(nullif(excluded.channel_id, 0),
+                                         s.channel_id)
              where s.doc <> '' and s.doc <> excluded.doc
             returning s.doc <> '' as told)
         select count(*) into kept from put where told;
@@ -182,7 +186,11 @@ begin
                    coalesce(channels[p], 0), docs[p]
               from unnest(long) p
             on conflict on constraint said_long_pkey do update
-               set doc = excluded.doc
+               set doc = excluded.doc,
+                   author_id = coalesce(nullif(excluded.author_id, 0),
+                                        s.author_id),
+                   channel_id = coalesce(nullif(excluded.channel_id, 0),
+                                         s.channel_id)
              where s.doc <> '' and s.doc <> excluded.doc
             returning s.doc <> '' as told)
         select kept + count(*) into kept from put where told;

@@ -4,7 +4,7 @@
 
 \ir ../setup.psql
 \ir ../events.psql
-select plan(73);
+select plan(74);
 
 \set free 900000000000000002
 \set new 900000000000000003
@@ -160,6 +160,14 @@ select is(said_told(doc, 7, 8)::jsonb, told::jsonb, 'of a message ' || what)
                 'with masks, too'),
                ('{"content":"x"}', '{"content":"x"}',
                 'of nobody what is known')) v (doc, told, what);
+select pg_temp.ago(7) as id \gset
+select pg_temp.events(array[:free],
+           pg_temp.message(:id, 'of nobody', :free, null, null)) \g /dev/null
+select pg_temp.events(array[:free], pg_temp.message(:id, 'edited', :free))
+\g /dev/null
+select is(array[author_id, channel_id], '{77,6}',
+          'who said it where is known as soon as it is told')
+  from said where guild_id = :free and id = :id;
 select pg_temp.events(array[:guild], pg_temp.message(:one, 'pro')) \g /dev/null
 select is(array[(select count(*) from said where guild_id = :guild),
                 (select count(*) from said_long where guild_id = :guild)],
