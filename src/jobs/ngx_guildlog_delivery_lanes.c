@@ -107,7 +107,7 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
         slow_to = lane->slow_to;
         asked = lane->asked;
         sure_at = lane->sure_at;
-        bare = lane->webhook.len == 0;
+        bare = lane->webhook.len == 0 && lane->fence != DELIVERY_LANES_LEFT;
 
         if (lane->owes) {
             wait = ngx_guildlog_lane_outcome_wait(lane);
@@ -139,7 +139,7 @@ ngx_guildlog_delivery_lanes_meet(ngx_guildlog_delivery_t *d,
     lane->slow_to = slow_to;
 
     /* the database does not know whether there was an answer to the request for
-       a webhook */
+       a webhook; of what others asked for meanwhile it alone knows */
 
     if (bare && lane->webhook.len == 0) {
         lane->asked = asked;

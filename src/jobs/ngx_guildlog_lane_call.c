@@ -407,7 +407,10 @@ ngx_guildlog_lane_tell_waits(ngx_guildlog_lane_t *lane, const char *reason,
     args.value[6].data = (u_char *) final;
     args.value[6].len = final ? ngx_strlen(final) : 0;
 
-    ngx_guildlog_lane_tell_number(&args, 7, ms);
+    /* its webhook may have been limited by the same answer, for longer */
+
+    ngx_guildlog_lane_tell_number(&args, 7,
+                          ngx_max(ms, ngx_guildlog_lane_outcome_wait(lane)));
 
     ngx_guildlog_lane_tell_end(lane, ngx_guildlog_stmt_delivery_waits, &args);
 }
