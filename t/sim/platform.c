@@ -408,7 +408,7 @@ ngx_guildlog_client_send(ngx_guildlog_client_t *client, const char *method,
 
     x->body[body->len] = '\0';
 
-    if (!sim.black && !exchange_leased(x, PLATFORM_SPARE - sim.tick)) {
+    if (!sim.black && !exchange_leased(x, PLATFORM_SPARE - (sim.tick - 1))) {
         sim_fail("SPARE", "channel %lld: a request, and too little is left "
                  "of the lease", (long long) x->channel->row->id);
     }

@@ -1889,8 +1889,11 @@ store_replay(store_entry_t **entries, int n, const char *reasons)
 
     for (i = 0, m = 0; i < n; i++) {
         e = entries[i];
-        b = e->again ? decided(e->again, e->again_seq)
-                     : decided(e->lane, e->seq);
+        b = decided(e->lane, e->seq);
+
+        if (e->again && (b == NULL || b->status < 2)) {
+            b = decided(e->again, e->again_seq);
+        }
 
         if (b && b->status < 2 && b->reason[0]
             && strstr(reasons, b->reason))
