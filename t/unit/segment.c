@@ -125,8 +125,6 @@ test_format(void)
 }
 
 
-/* days, documents that are none, more entries than a segment has */
-
 /* do the blob and its shape tell of the segments, one behind the other? */
 
 static ngx_uint_t
@@ -162,6 +160,8 @@ is_stored(const ngx_guildlog_build_t *build)
            && ngx_memcmp(build->shape.data, shape, last - shape) == 0;
 }
 
+
+/* days, documents that are none, more entries than a segment has */
 
 static void
 test_build(void)
